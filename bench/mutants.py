@@ -31,6 +31,10 @@ from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS
 
 ROOT = Path(__file__).resolve().parents[1]
+# The tests of modules that no one test mirrors.
+TESTS = {
+    "bot/commands/rights.py": ("bot/commands/test_permission.py", "bot/test_who_sees.py"),
+}
 # The core, and the tests of each of its modules.
 CORE = {
     "engine/prophecy/score.py": ("engine/prophecy/test_score.py",),
@@ -211,10 +215,11 @@ def _kill_group(running: "subprocess.Popen[bytes]") -> None:
 
 
 def list_tests(module: str) -> tuple[str, ...]:
-    """Return the tests of a module: as the core names them, else those that mirror it."""
+    """Return the tests of a module: as the tables above name them, else those that mirror it."""
     path = Path(module)
     mirror = path.with_name(f"test_{path.name}")
-    return CORE.get(module) or (str(mirror if (ROOT / "tests" / mirror).exists() else path.parent),)
+    named = CORE.get(module) or TESTS.get(module)
+    return named or (str(mirror if (ROOT / "tests" / mirror).exists() else path.parent),)
 
 
 def try_module(

@@ -1,13 +1,11 @@
 """The chat commands, the same on every platform."""
 
-from functools import partial
-
 from bot.commands.archives import CORPUS, ask_which
 from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
 from bot.commands.help import help_command
 from bot.commands.owner import ACCESS, GLOSSARY, USAGE
-from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
+from bot.commands.prophecy import MORE, PROPHECY, answer_plain_message
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry
 from bot.commands.settings import FORGET, SETTINGS
@@ -28,10 +26,4 @@ def standard_commands() -> Registry:
         *(SETTINGS, CORPUS, GLOSSARY, START, FORGET, ACCESS, USAGE),
     )
     everything = (*commands, help_command(commands))
-    names = frozenset(name for command in everything for name in command.names)
-    return Registry(
-        everything,
-        plain=partial(answer_plain_text, names),
-        plain_act=partial(plain_act, names),
-        several=ask_which,
-    )
+    return Registry(everything, plain=answer_plain_message, several=ask_which)

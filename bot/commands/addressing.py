@@ -1,8 +1,8 @@
-"""What a message to the bot asks of it: a command in other words, the words around its name, or a
-question that goes on with another one."""
+"""Reads what a message to the bot asks of it: a command in other words, a question that follows
+another one, or else a plain message, which is classified once."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from bot.commands.dialogue_acts import Interpretation, follows_up, interpret_text
@@ -13,8 +13,15 @@ from bot.commands.headline_detection import (
     talks_to_somebody,
 )
 from bot.commands.intents import DialogueAct, Intent
-from bot.commands.plain_text import SHOWN_BY, find_telling_words, interpret_request, is_remark
+from bot.commands.plain_messages import (
+    SHOWN_BY,
+    decide_plain_answer,
+    find_telling_words,
+    interpret_request,
+    is_remark,
+)
 from bot.request import Request, Trigger
+from db.chat.answers import Questions
 from engine.page.article import first_link
 
 # Commands that are written without a slash, in English or Spanish.
@@ -38,38 +45,45 @@ _SPOKEN_ABOUT = re.compile(
 )
 
 
-def read_address(request: Request) -> Request:
+def read_message(request: Request, commands: Collection[str]) -> Request:
     """Return a request whose text is what is said to the bot: a question or "picture 2" as the
-    command that it means, "anything?" as the message that it replies to.
+    command that it means, "anything?" as the message that it replies to. If that is no command, the
+    request says how it is answered. `commands` are the names of all commands.
 
     A name amid other words divides what is said to the bot from what is said to others. Where none
     of it is said to the bot, `around_name` stays.
     """
     if request.around_name and not request.place.private:
         request = _read_around_name(request, *request.around_name)
-        if request.around_name:
-            return request
-    if request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY) or request.command_call:
+    if request.trigger in (Trigger.OVERHEARD, Trigger.BUTTON) or request.command_call:
         return request
+    if request.around_name and not request.place.private:
+        return replace(request, plain_answer=decide_plain_answer(request, commands, None))
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
         return replace(request, text=command.rstrip())
     interpretation = interpret_request(request)
-    return _carry_out(interpretation, request) if interpretation else request
+    if interpretation and (meant := _find_meant(interpretation, request)):
+        request, interpretation = meant, None
+    if request.command_call:
+        return request
+    answer = decide_plain_answer(request, commands, interpretation)
+    return replace(request, plain_answer=answer)
 
 
-def _carry_out(interpretation: Interpretation, request: Request) -> Request:
+def _find_meant(interpretation: Interpretation, request: Request) -> Request | None:
     """Return a request for what a question wants, if a command or a search finds it."""
     quoted = request.quoted
     if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
     is_question = interpretation.intent.act is DialogueAct.QUESTION
     if not is_question or interpretation.intent in SHOWN_BY | {Intent.PRIVACY}:
-        return request
+        return None
     inline = not request.place.kept  # where only texts are asked for
     if inline and interpretation.intent is Intent.ARCHIVE:
-        return request
-    return replace(request, text=interpretation.command or request.text)
+        return None
+    command = interpretation.command
+    return replace(request, text=command) if command else None
 
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
@@ -93,7 +107,23 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
     return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
 
 
-def goes_on_asking(request: Request) -> bool:
+async def name_question(request: Request, questions: Questions) -> Request:
+    """Return a request in which a question in reply to the answer to another is that command.
+
+    Raises StorageError.
+    """
+    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
+    quoted, event = request.quoted.message, request.quoted_event
+    if not (to_me and quoted and event) or request.command_call or not _goes_on_asking(request):
+        return request
+    place = request.place
+    follows = await questions.is_about_question(
+        place.platform, place.chat_id, quoted, event, now=request.now
+    )
+    return replace(request, text=f"/ask {request.text}") if follows else request
+
+
+def _goes_on_asking(request: Request) -> bool:
     """Return whether a message may follow the question that it replies to: "and tea?"
 
     Without the bot's name beside it, only if it is plainly a question, as people talk to others
@@ -104,5 +134,5 @@ def goes_on_asking(request: Request) -> bool:
         return False
     if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
         return True
-    interpretation = interpret_text(text) if request.trigger is Trigger.ADDRESSED else None
-    return interpretation is not None and interpretation.intent.act is DialogueAct.QUESTION
+    answer = request.plain_answer if request.trigger is Trigger.ADDRESSED else None
+    return answer is not None and answer.is_question

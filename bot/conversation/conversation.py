@@ -13,13 +13,12 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
 from bot.app import App
-from bot.commands.addressing import read_address
-from bot.commands.queries import name_question
+from bot.commands.addressing import name_question
 from bot.commands.registry import Registry
 from bot.conversation.admission import Admits, Stop
 from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
-from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
+from bot.conversation.writing import Writing, build_apology, explain_problem
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
@@ -108,7 +107,7 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = read_address(request.strip_unstorable())
+        request = self.registry.read(request.strip_unstorable())
         self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
@@ -324,7 +323,7 @@ class Conversation:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
-        words = words_to(request, app.settings.chat.admins)
+        words = request.words_to_asker(app.settings.chat.admins)
         request = replace(request, words=self.registry.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):

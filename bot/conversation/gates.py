@@ -12,9 +12,7 @@ from typing import Literal
 
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_text import may_be_answered
 from bot.conversation.admission import Admits, Stop
-from bot.conversation.writing import words_to
 from bot.i18n.words import Words, words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
@@ -22,6 +20,7 @@ from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
 from db.chat.chats import Quotas
 from engine.chat import Chat, say_city, zone_named, zone_or_utc
+from engine.posting.schedule import is_quiet
 
 _CLOSE = timedelta(minutes=1)
 _REMEMBERED = 1000  # chats
@@ -177,7 +176,7 @@ class Gates:
         quota = await self._charge_quotas(request)
         if quota is None:
             return None
-        asker = replace(request, words=words_to(request, self._limits.admins))
+        asker = replace(request, words=request.words_to_asker(self._limits.admins))
         overheard = request.trigger is Trigger.OVERHEARD
         return Stop("over quota", None if overheard else _build_quota_notice(asker, quota))
 
@@ -330,6 +329,22 @@ class _Quota:
             "{number} searches a day for each person",
             self.limit,
         )
+
+
+def may_be_answered(request: Request) -> bool:
+    """Return whether the chat's settings allow an answer to this event, before any other work."""
+    chat, listening = request.known_chat, request.known_chat.listening
+    if request.place.private:
+        return True
+    match request.trigger:
+        case Trigger.COMMAND | Trigger.BUTTON:
+            return True
+        case Trigger.ADDRESSED:
+            return listening.mentions or request.command_call is not None
+        case Trigger.REPLY:
+            return listening.replies
+        case Trigger.OVERHEARD:
+            return listening.headlines and not is_quiet(chat, request.now)
 
 
 def _searcher(request: Request) -> str:
