@@ -16,8 +16,9 @@ from bot.app import App
 from bot.commands.addressing import name_question
 from bot.commands.registry import Registry
 from bot.conversation.admission import Admits, Stop
-from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
+from bot.conversation.gates import Gates, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
+from bot.conversation.turns import Backpressure, RecentPastes, Room, TurnQueue
 from bot.conversation.writing import Writing, build_apology, explain_problem
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
