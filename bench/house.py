@@ -2,11 +2,13 @@
 
 python -m bench.house [ROOT] [--entered]
 
-`--entered` answers a headline from the demo corpus too, and counts the modules it goes through.
+`--entered` answers a headline from the demo corpus too, on the command line and on Telegram, and
+lists the modules that it enters and how often the way comes back to them.
 """
 
 import argparse
 import ast
+import asyncio
 import inspect
 import io
 import os
@@ -17,13 +19,16 @@ import threading
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
+from unittest.mock import patch
 
 from bench.store import folder
 from db.embedded.server import EmbeddedServer
+from engine.settings.models import LlmSettings
 
 PACKAGES = ("bot", "engine", "db")
 _LONG = 500
@@ -33,7 +38,8 @@ _SHARED = 5  # modules that may each have a private function of the same name
 _PARTICIPLE = re.compile(
     r"_*([a-z]+ed|found|given|kept|known|left|made|met|said|sent|shown|told)_*"
 )
-_SEARCH = ("search", "Senators question the president over the border wall", "--no-llm", "--json")
+_HEADLINE = "Senators question the president over the border wall"
+_WAYS = {"terminal": "the command line", "telegram": "Telegram"}
 # Ends of the names of foreign classes whose subclasses only hold values.
 _VALUES = (
     "Enum",
@@ -140,41 +146,76 @@ def importers(root: Path) -> Mapping[str, set[str]]:
     return users
 
 
-def list_entered(root: Path) -> list[str]:
-    """Return the modules whose functions run while `presagio search` answers from the demo.
+def list_entered(way: str) -> list[str]:
+    """Return the modules whose functions run while a headline is answered from the demo, by words
+    alone: on the command line, where a server runs already, or on Telegram, where a bot does.
 
-    A server runs already; what Python runs to import a module does not count.
+    What Python runs to import a module does not count.
     """
     with folder() as place, EmbeddedServer(place / "data"):
         environment = {**os.environ, "PRESAGIO_DATA_DIR": str(place / "data")}
-        for command in (["-m", "bot", "demo"], ["-m", "bench.house", "--trace", str(root)]):
+        for command in (["-m", "bot", "demo"], ["-m", "bench.house", "--trace", way]):
             answer = subprocess.run(
                 [sys.executable, *command], env=environment, capture_output=True, check=True
             )
     return answer.stdout.decode().split()
 
 
-def trace_search(root: Path) -> None:
-    """Print the modules that a search goes through, one a line, in place of its answer."""
-    from bot.cli.main import main as presagio  # importing it enters nothing
-
-    entered: set[str] = set()
+@contextmanager
+def note_modules(entered: set[str]) -> Iterator[None]:
+    """Add the files whose functions the block calls."""
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<":
             entered.add(code.co_filename)  # neither the body of a class nor a comprehension
 
-    output, sys.stdout = sys.stdout, io.StringIO()
-    sys.argv[1:] = _SEARCH
     sys.setprofile(note)
     threading.setprofile(note)
     try:
-        presagio()
+        yield
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def search_in_terminal(entered: set[str]) -> None:
+    """Answer a headline on the command line."""
+    from bot.cli.main import main as presagio  # importing it enters nothing
+
+    sys.argv[1:] = ["search", _HEADLINE, "--no-llm", "--json"]
+    with redirect_stdout(io.StringIO()), note_modules(entered):
+        presagio()
+
+
+async def ask_on_telegram(entered: set[str]) -> None:
+    """Answer a headline that somebody writes in private, while no background job runs."""
+    from bot.jobs.scheduler import Scheduler
+    from tests.scenarios.stage import staged
+
+    idle = patch.object(Scheduler, "run", lambda _: asyncio.Event().wait())
+    with EmbeddedServer(Path(os.environ["PRESAGIO_DATA_DIR"])) as server, idle:
+        async with staged(server.url()) as stage:
+            # Without a key this is no model.
+            stage.environment["PRESAGIO_LLM__BASE_URL"] = LlmSettings().base_url
+            async with stage.serving():
+                alice = stage.telegram.user("Alice")
+                chat = stage.telegram.private_chat(alice)
+                with note_modules(entered):
+                    await (await alice.says(chat, _HEADLINE)).answer()
+
+
+def trace_way(way: str, root: Path) -> None:
+    """Print the modules that a headline goes through, one a line."""
+    entered: set[str] = set()
+    try:
+        if way == "terminal":
+            search_in_terminal(entered)  # which exits
+        else:
+            asyncio.run(ask_on_telegram(entered))
+    finally:
         ours = [str(path) for paths in modules(root.resolve()).values() for path in paths]
-        print(*(path for path in ours if path in entered), sep="\n", file=output)
+        print(*(path for path in ours if path in entered), sep="\n")
 
 
 def print_functions(functions: list[_Function]) -> None:
@@ -332,16 +373,17 @@ def main(root: Path, *, entered: bool = False) -> None:
     )
     print(f"Protocols that one class fulfils: {len(wiring.single)}:", _enumerate(wiring.single))
     if entered:
-        print("modules that a headline enters:", len(list_entered(root)))
+        for way, name in _WAYS.items():
+            print(f"modules that a headline enters on {name}:", len(list_entered(way)))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.house", description=main.__doc__)
     parser.add_argument("root", nargs="?", type=Path, default=Path(), metavar="ROOT")
     parser.add_argument("--entered", action="store_true", help="answer a headline, too")
-    parser.add_argument("--trace", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--trace", choices=_WAYS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.trace:
-        trace_search(arguments.root)
+        trace_way(arguments.trace, arguments.root)
     else:
         main(arguments.root, entered=arguments.entered)

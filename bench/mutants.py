@@ -13,12 +13,13 @@ import copy
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -30,6 +31,13 @@ from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS
 
 ROOT = Path(__file__).resolve().parents[1]
+# The tests of modules that no one test mirrors.
+TESTS = {
+    "bot/commands/rights.py": (
+        *("bot/conversation/test_admission.py", "bot/commands/test_permission.py"),
+        "bot/test_who_sees.py",
+    ),
+}
 # The core, and the tests of each of its modules.
 CORE = {
     "engine/prophecy/score.py": ("engine/prophecy/test_score.py",),
@@ -158,6 +166,7 @@ class Copies:
 
     def __init__(self, parent: Path, number: int, database_url: str) -> None:
         self._idle: SimpleQueue[Path] = SimpleQueue()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._environment = {**os.environ, "PRESAGIO_TEST_DATABASE_URL": database_url}
         for each in range(number):
             place = parent / f"copy-{each}"
@@ -188,18 +197,32 @@ class Copies:
             stderr=subprocess.DEVNULL,
             process_group=0,
         ) as running:
+            self._running.add(running)
             try:
                 return running.wait(seconds)
             finally:
-                if running.poll() is None:
-                    os.killpg(running.pid, 9)
+                self._running.discard(running)
+                _kill_group(running)
+
+    def end(self) -> None:
+        """End the tests that run."""
+        for running in tuple(self._running):
+            _kill_group(running)
+
+
+def _kill_group(running: "subprocess.Popen[bytes]") -> None:
+    """End a process that leads a group, and all that it started."""
+    if running.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
 
 
 def list_tests(module: str) -> tuple[str, ...]:
-    """Return the tests of a module: as the core names them, else those that mirror it."""
+    """Return the tests of a module: as the tables above name them, else those that mirror it."""
     path = Path(module)
     mirror = path.with_name(f"test_{path.name}")
-    return CORE.get(module) or (str(mirror if (ROOT / "tests" / mirror).exists() else path.parent),)
+    named = CORE.get(module) or TESTS.get(module)
+    return named or (str(mirror if (ROOT / "tests" / mirror).exists() else path.parent),)
 
 
 def try_module(
@@ -231,6 +254,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         server = stack.enter_context(EmbeddedServer(place, extra=CARELESS))
         copies = Copies(place, arguments.jobs, server.url("postgres"))
         pool = stack.enter_context(ThreadPoolExecutor(arguments.jobs))
+        stack.callback(copies.end)
+        stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         for module in arguments.modules:
             number, survivors = try_module(module, copies, pool, arguments)
             tried, survived = tried + number, survived + len(survivors)

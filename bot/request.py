@@ -1,10 +1,10 @@
 """Events as platform-independent requests: who says what, and where."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -138,6 +138,34 @@ class Inquiries:
     may_post: Callable[[], Awaitable[bool]] = _is_true
 
 
+class Hint(Enum):
+    """What a plain message is answered with in place of a search."""
+
+    NONE = auto()
+    WELCOME = auto()  # after thanks
+    GREETING = auto()
+    HELP = auto()  # what to send
+    SEARCH = auto()  # the same, and how to search for what was written all the same
+    SLASH = auto()  # a command that was written without its slash
+    INSTRUCTION = auto()  # the command that does what was asked for
+    PRIVACY = auto()  # what is kept, and the command that deletes it
+    DELETION = auto()  # who can delete what the bot said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainAnswer:
+    """How a plain message is answered: by a search, with the sources of an answer, with a hint, or
+    with no more than a reaction, which may be none."""
+
+    searches: bool = False
+    shows_sources: bool = False
+    rank: int | None = None  # of the text whose source is asked for, if one is named
+    hint: Hint = Hint.NONE
+    command: str = ""  # that the hint names
+    reaction: str = ""
+    is_question: bool = False  # about what the bot said, holds or does
+
+
 def _ignore_step(step: str) -> None:
     """Show no steps."""
 
@@ -157,7 +185,6 @@ class Request:
     around_name: tuple[str, str] | None = None  # the words before and after the bot's, if amid some
     one_of_several: bool = False  # in private, others were written within a minute
     unclear: bool = False  # a model tells what it asks or tells the bot, if anything
-    judged_as: str | None = None  # the intent that a model took it for
     hurried: bool = False  # in a group, its person was still being answered
     unreadable: bool = False  # a picture, a voice or a file, without a word
     attachment: SentFile | None = None  # in private, the file that came with it
@@ -167,6 +194,7 @@ class Request:
     patience: float | None = None  # seconds to wait for what can change the answer afterwards
     inquiries: Inquiries = Inquiries()
     origin: object = None  # used only by the adapter that made the request
+    plain_answer: PlainAnswer | None = None  # set once a message that is no command was read
     chat: "Chat | None" = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
     words: Words = field(default_factory=lambda: words_for("en"))
@@ -230,6 +258,12 @@ class Request:
     def is_deletion(self) -> bool:
         """Whether a message was deleted."""
         return self.revision is not None and self.revision.deleted
+
+    def words_to_asker(self, operators: Container[str]) -> Words:
+        """Return the words for the asker: the owner and `operators` ("platform:id") are told in
+        private what only they can mend."""
+        runs_me = self.place.private and (self.owner or self.who in operators)
+        return words_for(self.words.language, operator=runs_me)
 
     @property
     def answered_event(self) -> str:

@@ -1,37 +1,39 @@
 """The chat commands, the same on every platform."""
 
-from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 
-from bot.commands.archives import CORPUS, ask_which
-from bot.commands.compose import COMPOSE
-from bot.commands.feeds import FEEDS
+from bot.commands.archives import ask_which
 from bot.commands.help import help_command
-from bot.commands.owner import ACCESS, GLOSSARY, USAGE
-from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text, plain_act
-from bot.commands.queries import ASK, FIND
+from bot.commands.prophecy import answer_plain_message
 from bot.commands.registry import Command, Registry
-from bot.commands.settings import FORGET, SETTINGS
-from bot.commands.start import START
-from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
-from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
-from bot.commands.votes import TOP
-from bot.commands.why import PICTURE, WHY
 
 __all__ = ["Command", "Registry", "standard_commands"]
 
+_ORDER = (
+    *("prophecy", "more", "find", "ask", "compose", "why", "top", "picture"),
+    *("subscribe", "unsubscribe", "today", "preview", "history", "feeds"),
+    *("settings", "corpus", "glossary", "start", "forget", "access", "usage"),
+)
+
 
 def standard_commands() -> Registry:
-    """Return the commands that every adapter offers."""
-    commands = (
-        *(PROPHECY, MORE, FIND, ASK, COMPOSE, WHY, TOP, PICTURE),
-        *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
-        *(SETTINGS, CORPUS, GLOSSARY, START, FORGET, ACCESS, USAGE),
-    )
+    """Return the commands that every adapter offers, with what answers all else."""
+    commands = find_commands()
     everything = (*commands, help_command(commands))
-    names = frozenset(name for command in everything for name in command.names)
-    return Registry(
-        everything,
-        plain=partial(answer_plain_text, names),
-        plain_act=partial(plain_act, names),
-        several=ask_which,
-    )
+    return Registry(everything, plain=answer_plain_message, several=ask_which)
+
+
+def find_commands() -> list[Command]:
+    """Return the commands of all modules here, in the order in which they are listed.
+
+    A command is found because it is defined in one; a new one is among the last.
+    """
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    values = [value for module in modules for value in vars(module).values()]
+    commands = {id(value): value for value in values if isinstance(value, Command)}
+    return sorted(commands.values(), key=_rank_command)
+
+
+def _rank_command(command: Command) -> int:
+    return _ORDER.index(command.name) if command.name in _ORDER else len(_ORDER)

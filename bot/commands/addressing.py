@@ -1,11 +1,16 @@
-"""What a message to the bot asks of it: a command in other words, the words around its name, or a
-question that goes on with another one."""
+"""Reads what a message to the bot asks of it: a command in other words, a question that follows
+another one, or else a plain message, which is classified once."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from bot.commands.dialogue_acts import Interpretation, follows_up, interpret_text
+from bot.commands.dialogue_acts import (
+    Interpretation,
+    apply_intent,
+    follows_up,
+    interpret_text,
+)
 from bot.commands.headline_detection import (
     TALK,
     fold_words,
@@ -13,8 +18,17 @@ from bot.commands.headline_detection import (
     talks_to_somebody,
 )
 from bot.commands.intents import DialogueAct, Intent
-from bot.commands.plain_text import SHOWN_BY, find_telling_words, interpret_request, is_remark
+from bot.commands.plain_messages import (
+    SHOWN_BY,
+    answer_judged,
+    decide_plain_answer,
+    find_telling_words,
+    interpret_request,
+    is_remark,
+    is_unclear_request,
+)
 from bot.request import Request, Trigger
+from db.chat.answers import Questions
 from engine.page.article import first_link
 
 # Commands that are written without a slash, in English or Spanish.
@@ -38,51 +52,70 @@ _SPOKEN_ABOUT = re.compile(
 )
 
 
-def read_address(request: Request) -> Request:
+def read_message(
+    request: Request, commands: Collection[str], *, has_judge: bool = False
+) -> Request:
     """Return a request whose text is what is said to the bot: a question or "picture 2" as the
-    command that it means, "anything?" as the message that it replies to.
+    command that it means, "anything?" as the message that it replies to. If that is no command, the
+    request says how it is answered. `commands` are the names of all commands.
 
     A name amid other words divides what is said to the bot from what is said to others. Where none
-    of it is said to the bot, `around_name` stays.
+    of it is said to the bot, `around_name` stays. If a model can be asked, what its words do not
+    tell stays `unclear`.
     """
-    if request.unclear:
-        return request
+    if has_judge and is_unclear_request(request):
+        return replace(request, unclear=True)
     if request.around_name and not request.place.private:
         request = _read_around_name(request, *request.around_name)
-        if request.around_name:
-            return request
-    if request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY) or request.command_call:
+    if request.trigger in (Trigger.OVERHEARD, Trigger.BUTTON) or request.command_call:
         return request
+    if request.around_name and not request.place.private:
+        return replace(request, plain_answer=decide_plain_answer(request, commands, None))
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
         return replace(request, text=command.rstrip())
-    interpretation = interpret_request(request)
-    return _carry_out(interpretation, request) if interpretation else request
+    return _carry_out(interpret_request(request), request, commands)
 
 
-def apply_judgment(request: Request, intent: Intent | None) -> Request:
-    """Return a request whose text is what is said to the bot, as a model has judged an unclear
-    message; without a judgment, as its words tell."""
+def read_judged(request: Request, commands: Collection[str], intent: Intent | None) -> Request:
+    """Return an unclear message as `read_message` does, with the intent that a model has found in
+    it; if it found none, the words decide."""
     request = replace(request, unclear=False)
+    if request.command_call:  # a question that follows another one
+        return request
     if intent is None:
-        return read_address(request)
-    request = replace(request, judged_as=intent.value, around_name=None)
-    interpretation = interpret_request(request)
-    return _carry_out(interpretation, request) if interpretation else request
+        return read_message(request, commands)
+    request = replace(request, around_name=None)
+    if intent.act in (DialogueAct.REMARK, DialogueAct.HEADLINE):
+        return replace(request, plain_answer=answer_judged(request, intent.act))
+    return _carry_out(apply_intent(intent, request.text), request, commands)
 
 
-def _carry_out(interpretation: Interpretation, request: Request) -> Request:
+def _carry_out(
+    interpretation: Interpretation | None, request: Request, commands: Collection[str]
+) -> Request:
+    """Return a request for what a message asks or tells the bot, or with how it is answered."""
+    if interpretation and (meant := _find_meant(interpretation, request)):
+        request, interpretation = meant, None
+    if request.command_call:
+        return request
+    answer = decide_plain_answer(request, commands, interpretation)
+    return replace(request, plain_answer=answer)
+
+
+def _find_meant(interpretation: Interpretation, request: Request) -> Request | None:
     """Return a request for what a question wants, if a command or a search finds it."""
     quoted = request.quoted
     if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
     is_question = interpretation.intent.act is DialogueAct.QUESTION
     if not is_question or interpretation.intent in SHOWN_BY | {Intent.PRIVACY}:
-        return request
+        return None
     inline = not request.place.kept  # where only texts are asked for
     if inline and interpretation.intent is Intent.ARCHIVE:
-        return request
-    return replace(request, text=interpretation.command or request.text)
+        return None
+    command = interpretation.command
+    return replace(request, text=command) if command else None
 
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
@@ -105,7 +138,23 @@ def _read_around_name(request: Request, before: str, after: str) -> Request:
     return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
 
 
-def goes_on_asking(request: Request) -> bool:
+async def name_question(request: Request, questions: Questions) -> Request:
+    """Return a request in which a question in reply to the answer to another is that command.
+
+    Raises StorageError.
+    """
+    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
+    quoted, event = request.quoted.message, request.quoted_event
+    if not (to_me and quoted and event) or request.command_call or not _goes_on_asking(request):
+        return request
+    place = request.place
+    follows = await questions.is_about_question(
+        place.platform, place.chat_id, quoted, event, now=request.now
+    )
+    return replace(request, text=f"/ask {request.text}") if follows else request
+
+
+def _goes_on_asking(request: Request) -> bool:
     """Return whether a message may follow the question that it replies to: "and tea?"
 
     Without the bot's name beside it, only if it is plainly a question, as people talk to others
@@ -116,5 +165,5 @@ def goes_on_asking(request: Request) -> bool:
         return False
     if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
         return True
-    interpretation = interpret_text(text) if request.trigger is Trigger.ADDRESSED else None
-    return interpretation is not None and interpretation.intent.act is DialogueAct.QUESTION
+    answer = request.plain_answer if request.trigger is Trigger.ADDRESSED else None
+    return answer is not None and answer.is_question

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
-from bot.commands.plain_text import is_remark, tells_something
+from bot.commands.plain_messages import is_remark, tells_something
 from engine.errors import FetchError, FetchFailed, explain_error
 from engine.fetch import shown_host
 from engine.messages import Message, for_operators, join_messages

@@ -10,16 +10,10 @@ from bot.app import App
 from bot.commands.archives import archive_inline, points_to_corpora
 from bot.commands.offers import offer_archive
 from bot.commands.pasted import read_pasted
-from bot.commands.plain_text import (
-    MAX_HEADLINES,
-    decide_plain_answer,
-    repeats_headline,
-    split_headlines,
-    worth_saying,
-)
+from bot.commands.plain_messages import MAX_HEADLINES, say_hint, split_headlines
 from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
-from bot.commands.rights import JUDGED, LOOKS, SEARCHES, Act
+from bot.commands.rights import LOOKS, SEARCHES
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
 from bot.replies.buttons import answer_button, answer_buttons
@@ -27,12 +21,14 @@ from bot.replies.dates import read_typed
 from bot.replies.limits import cut
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply, reply_aside
-from bot.request import Request, Trigger
+from bot.request import Hint, Request, Trigger
 from db.chat.answers import Answers
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
 from engine.errors import PresagioError, SeveralCorpora, StorageError
+from engine.feeds.stories import repeats_headline
 from engine.page.article import first_link
+from engine.posting.choose import is_worth_saying
 from engine.search import Headline, Prophecy, SearchRequest
 
 _LONGEST_HEADLINE = 2_000
@@ -53,17 +49,17 @@ class _Search:
     corpus: str
 
 
-async def answer_plain_text(commands: frozenset[str], request: Request, app: App) -> Reply | None:
+async def answer_plain_message(request: Request, app: App) -> Reply | None:
     """Answer text that is not a command, whether addressed to the bot or overheard.
 
-    Small talk, questions, and names of `commands` without a slash are answered with a hint.
+    Small talk, questions, and names of commands without a slash are answered with a hint.
     """
     if request.brings_archive:
         return await offer_archive(request, app)
     if request.unreadable:
         return reply_aside(request, request.words.say("I read text, links and captions."))
     if request.trigger is not Trigger.OVERHEARD:
-        return await _answer_addressed(commands, request, app)
+        return await _answer_addressed(request, app)
     return await _answer_overheard(request, app)
 
 
@@ -75,35 +71,21 @@ async def _answer_overheard(request: Request, app: App) -> Reply | None:
     if any(repeats_headline(search.request.headline.text, headline) for headline in answered):
         return None
     prophecy = await _run_search(search, request, app)
-    if not worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
+    if not is_worth_saying(prophecy, chat.threshold, app.settings.chat.unjudged_coverage):
         return None
     return await _show_prophecy(request, app, prophecy)
 
 
-async def _answer_addressed(commands: frozenset[str], request: Request, app: App) -> Reply | None:
+async def _answer_addressed(request: Request, app: App) -> Reply | None:
     """Search for a message to the bot, or answer it otherwise: by a hint, a source or a smiley."""
-    if not request.text:
+    answer = request.plain_answer
+    if answer is None or answer.searches or not request.text:
         return await _prophesy(request, app)
-    answer = decide_plain_answer(request, commands)
-    if answer.searches:
-        return await _prophesy(request, app)
-    if answer.sources:
-        return await show_sources(request, app, rank=answer.sources.rank)
-    if answer.hint:
-        return reply_aside(request, answer.hint)
+    if answer.shows_sources:
+        return await show_sources(request, app, rank=answer.rank)
+    if answer.hint is not Hint.NONE:
+        return reply_aside(request, say_hint(answer, request.words))
     return Reply(words=request.words, reaction=answer.reaction) if answer.reaction else None
-
-
-def plain_act(commands: frozenset[str], request: Request) -> Act:
-    """Return the act of a plain message: a hint is not a search."""
-    if request.brings_archive:
-        return LOOKS
-    if request.unclear:
-        return JUDGED
-    if request.trigger is Trigger.OVERHEARD:
-        return SEARCHES
-    searches = request.text and decide_plain_answer(request, commands).searches
-    return SEARCHES if searches else LOOKS
 
 
 async def _prophesy(request: Request, app: App) -> Reply:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.app import App
-from bot.commands.addressing import goes_on_asking
 from bot.commands.archives import points_to_corpora
 from bot.commands.dialogue_acts import names_another_subject
 from bot.commands.registry import Command, too_old
@@ -15,7 +14,7 @@ from bot.queries.find import find
 from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
-from bot.request import Request, Trigger
+from bot.request import Request
 from db.chat.answers import Answers, AskedQuestion, EarlierQuestions, Questions
 from engine.chat import Answer
 from engine.contracts.results import Receipt
@@ -93,22 +92,6 @@ FIND = Command(
     act=COUNTED,
     takes_quoted=True,
 )
-
-
-async def name_question(request: Request, questions: Questions) -> Request:
-    """Return a request in which a question in reply to the answer to another is that command.
-
-    Raises StorageError.
-    """
-    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
-    quoted, event = request.quoted.message, request.quoted_event
-    if not (to_me and quoted and event) or request.command_call or not goes_on_asking(request):
-        return request
-    place = request.place
-    follows = await questions.is_about_question(
-        place.platform, place.chat_id, quoted, event, now=request.now
-    )
-    return replace(request, text=f"/{ASK.name} {request.text}") if follows else request
 
 
 async def _answer_question(request: Request, app: App) -> Reply:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.app import App
-from bot.commands.plain_text import count_headlines
-from bot.commands.rights import SEARCHES, Act, Effect, Ownership, explain_refusal
+from bot.commands.addressing import read_judged, read_message
+from bot.commands.intents import Intent
+from bot.commands.plain_messages import count_headlines
+from bot.commands.rights import JUDGED, LOOKS, SEARCHES, Act, Effect, Ownership, explain_refusal
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
@@ -160,8 +162,8 @@ class Command:
 class Registry:
     """All commands.
 
-    `plain` handles text that is not a command, and `plain_act` returns its act. `several` handles
-    a request that does not say which of several corpora it is about.
+    `plain` handles text that is not a command. `several` handles a request that does not say which
+    of several corpora it is about.
     """
 
     def __init__(
@@ -169,12 +171,10 @@ class Registry:
         commands: Sequence[Command],
         *,
         plain: Handler,
-        plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
         several: Callable[[Request, App], Awaitable[Reply | Request]] | None = None,
     ) -> None:
         self.commands = tuple(commands)
-        self._plain, self._plain_act = plain, plain_act
-        self._several = several
+        self._plain, self._several = plain, several
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
@@ -185,6 +185,16 @@ class Registry:
             for command in commands
             for name, handler in command.actions.items()
         }
+
+    def read(self, request: Request, *, has_judge: bool = False) -> Request:
+        """Return an event with the command that it means, or with how its message is answered; if
+        a model can be asked, it may stay unclear."""
+        return read_message(request, self._by_name, has_judge=has_judge)
+
+    def read_judged(self, request: Request, intent: Intent | None) -> Request:
+        """Return an unclear event with the command that it means, or with how it is answered, by
+        the intent that a model has found in it, if any."""
+        return read_judged(request, self._by_name, intent)
 
     async def answer(self, request: Request, app: App) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
@@ -270,7 +280,7 @@ class Registry:
             button_command, _ = self._actions[action.name]
             return button_command.act_of(action.name)
         if request.command_call is None:
-            return self._plain_act(request)
+            return _find_plain_act(request)
         name, text = request.command_call
         command = self._by_name.get(name)
         if command is None:
@@ -291,7 +301,7 @@ class Registry:
         if answer is None or isinstance(answer, Reply):
             return answer
         first, *later = answer if isinstance(answer, tuple) else (answer,)
-        reply = await self.answer(first, app)
+        reply = await self.answer(self.read(first), app)
         # The answer replaces the message of the button, which stands below its question.
         return reply and replace(
             reply, replaces=reply.picture is None, follow_ups=(*reply.follow_ups, *later)
@@ -326,6 +336,17 @@ class Registry:
         close = difflib.get_close_matches(name, guesses, n=1, cutoff=_SIMILARITY)
         near = begun if len(name) >= _FEWEST_LETTERS and begun else close
         return next((guesses[guess] for guess in near if guesses[guess] in self._by_name), "")
+
+
+def _find_plain_act(request: Request) -> Act:
+    """Return the act of a message that is no command: a hint is no search."""
+    if request.brings_archive:
+        return LOOKS
+    if request.unclear:
+        return JUDGED
+    answer = request.plain_answer
+    searches = request.text and (answer is None or answer.searches)
+    return SEARCHES if searches or request.trigger is Trigger.OVERHEARD else LOOKS
 
 
 def _read_first_word(text: str) -> str:

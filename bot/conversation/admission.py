@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from bot.commands.plain_text import may_wait
+from bot.commands.plain_messages import may_wait
 from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
 from bot.reply import Reply, reply_aside

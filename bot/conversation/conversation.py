@@ -13,15 +13,14 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
 from bot.app import App
-from bot.commands.addressing import apply_judgment, read_address
+from bot.commands.addressing import name_question
 from bot.commands.intent_judgment import IntentJudge
-from bot.commands.plain_text import is_unclear_request
-from bot.commands.queries import name_question
 from bot.commands.registry import Registry
 from bot.conversation.admission import Admits, Stop
-from bot.conversation.gates import Backpressure, Gates, RecentPastes, Room, TurnQueue, not_meant
+from bot.conversation.gates import Gates, not_meant
 from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
-from bot.conversation.writing import Writing, build_apology, explain_problem, words_to
+from bot.conversation.turns import Backpressure, RecentPastes, Room, TurnQueue
+from bot.conversation.writing import Writing, build_apology, explain_problem
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
@@ -60,8 +59,8 @@ class Conversation:
     Quick answers do not wait for slow ones. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
-    the bot is busy, each once a minute. `judge` tells what a message wants whose words do not; without
-    it they decide. Model calls are charged to `source`. `report` tells the
+    the bot is busy, each once a minute. `judge` is asked what a message wants whose words do not
+    tell. Model calls are charged to `source`. `report` tells the
     operators of errors that they have to mend. If `patience` is given, an answer waits at most so
     many seconds for what can also change it after it was sent.
     """
@@ -113,9 +112,7 @@ class Conversation:
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
-        request = request.strip_unstorable()
-        unclear = self._judge is not None and is_unclear_request(request)
-        request = read_address(replace(request, unclear=unclear))
+        request = self.registry.read(request.strip_unstorable(), has_judge=self._judge is not None)
         self._pasted.note(request)
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
@@ -319,10 +316,9 @@ class Conversation:
         if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
-            # Where a model may still find that nothing is wanted, no words are promised.
-            if request.unclear:
-                pass
-            elif request.needs_step or not (turn.is_set() or request.place.private):
+            # No words are promised where a model may find that nothing is wanted.
+            waits = request.needs_step or not (turn.is_set() or request.place.private)
+            if waits and not request.unclear:
                 request.step(request.words.say("One moment …"))
         await turn.wait()
         if request.unclear and self._judge:
@@ -333,19 +329,17 @@ class Conversation:
         return await self._build_reply(request)
 
     async def _clarify(self, request: Request, judge: IntentJudge) -> Request:
-        """Return a request as a model reads it; a command that it became by then stays."""
-        if request.command_call:
-            return replace(request, unclear=False)
+        """Return an unclear request as a model reads it."""
         corpora = await self._app.shown_to(request.known_chat).corpora.list()
         with asked_by(self._name_asker(request)):
             intent = await judge.judge_intent(request, corpora)
-        return apply_judgment(request, intent)
+        return self.registry.read_judged(request, intent)
 
     async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
-        words = words_to(request, app.settings.chat.admins)
+        words = request.words_to_asker(app.settings.chat.admins)
         request = replace(request, words=self.registry.words_on(request.place.platform, words))
         try:
             with asked_by(self._name_asker(request)):

@@ -1,20 +1,16 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
-import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from enum import Enum, auto
 from time import monotonic
 from typing import Literal
 
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_text import may_be_answered
 from bot.conversation.admission import Admits, Stop
-from bot.conversation.writing import words_to
 from bot.i18n.words import Words, words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
@@ -22,102 +18,12 @@ from bot.reply import Reply, reply_aside
 from bot.request import Place, Request, Trigger
 from db.chat.chats import Quotas
 from engine.chat import Chat, say_city, zone_named, zone_or_utc
+from engine.posting.schedule import is_quiet
 
-_CLOSE = timedelta(minutes=1)
-_REMEMBERED = 1000  # chats
+_REMEMBERED = 1000  # people
 _LONGEST_NAME = 60
 _OVERHEARD = 3  # headlines of one person, searched at once
 _PAUSE_SECONDS = 1.0  # after which somebody who searched too fast may search again
-
-
-class Room(Enum):
-    """Whether there is room for one more event."""
-
-    FREE = auto()  # it is answered
-    CROWDED = auto()  # the sender is asked to try later
-    FULL = auto()  # it is not processed
-
-
-class Backpressure:
-    """Counts events that are under way or waiting.
-
-    Up to `maximum` in total and `max_in_chat` per chat are answered; for as many again the senders
-    are asked to try later.
-    """
-
-    def __init__(self, *, maximum: int, max_in_chat: int) -> None:
-        self._maximum = maximum
-        self._max_in_chat = max_in_chat
-        self._chats: Counter[str] = Counter()
-
-    def room(self, chat: str) -> Room:
-        """Return whether there is room for one more event of this chat."""
-        counts = ((self._chats.total(), self._maximum), (self._chats[chat], self._max_in_chat))
-        if any(count >= 2 * maximum for count, maximum in counts):
-            return Room.FULL
-        return Room.CROWDED if any(count >= maximum for count, maximum in counts) else Room.FREE
-
-    @contextmanager
-    def count_event(self, chat: str) -> Iterator[None]:
-        """Count one event of this chat until the block ends."""
-        self._chats[chat] += 1
-        try:
-            yield
-        finally:
-            self._chats[chat] -= 1
-            if not self._chats[chat]:
-                del self._chats[chat]
-
-
-class TurnQueue:
-    """Events that wait for each other: `width` of them have their turn, in the order of arrival."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._turns: list[asyncio.Event] = []
-
-    @contextmanager
-    def line_up(self) -> Iterator[asyncio.Event]:
-        """Yield an event that is set when the turn of the block comes; it ends with the block."""
-        turn = asyncio.Event()
-        self._turns.append(turn)
-        self._call_next()
-        try:
-            yield turn
-        finally:
-            self._turns.remove(turn)
-            self._call_next()
-
-    def _call_next(self) -> None:
-        for turn in self._turns[: self._width]:
-            turn.set()
-
-
-class RecentPastes:
-    """Remembers what people wrote in private lately, so that answers that come close together name
-    what they answer."""
-
-    def __init__(self) -> None:
-        self._written: OrderedDict[str, dict[str, datetime]] = OrderedDict()
-
-    def note(self, request: Request) -> None:
-        """Note when a message was addressed to the bot in private."""
-        if not request.place.private or request.trigger is not Trigger.ADDRESSED:
-            return
-        chat = request.place.key
-        written = self._written.setdefault(chat, {})
-        written[request.answered_event] = request.now
-        self._written[chat] = {
-            event: moment for event, moment in written.items() if request.now - moment < _CLOSE
-        }
-        self._written.move_to_end(chat)
-        if len(self._written) > _REMEMBERED:
-            self._written.popitem(last=False)
-
-    def is_one_of_several(self, request: Request) -> bool:
-        """Return whether something else was written within a minute before or after."""
-        written = self._written.get(request.place.key, {})
-        return request.answered_event in written and len(written) > 1
 
 
 class Gates:
@@ -177,7 +83,7 @@ class Gates:
         quota = await self._charge_quotas(request)
         if quota is None:
             return None
-        asker = replace(request, words=words_to(request, self._limits.admins))
+        asker = replace(request, words=request.words_to_asker(self._limits.admins))
         overheard = request.trigger is Trigger.OVERHEARD
         return Stop("over quota", None if overheard else _build_quota_notice(asker, quota))
 
@@ -330,6 +236,22 @@ class _Quota:
             "{number} searches a day for each person",
             self.limit,
         )
+
+
+def may_be_answered(request: Request) -> bool:
+    """Return whether the chat's settings allow an answer to this event, before any other work."""
+    chat, listening = request.known_chat, request.known_chat.listening
+    if request.place.private:
+        return True
+    match request.trigger:
+        case Trigger.COMMAND | Trigger.BUTTON:
+            return True
+        case Trigger.ADDRESSED:
+            return listening.mentions or request.command_call is not None
+        case Trigger.REPLY:
+            return listening.replies
+        case Trigger.OVERHEARD:
+            return listening.headlines and not is_quiet(chat, request.now)
 
 
 def _searcher(request: Request) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from functools import partial
 from bot.adapter import Adapter, ChatGone, DeliveryError, DeliveryRefused, SlowDown
 from bot.app import App
 from bot.conversation.sending import LatestShown
-from bot.i18n.words import Words, words_for
+from bot.i18n.words import words_for
 from bot.query_log import asked_by
 from bot.replies.composition import step_reply, variant_reply
 from bot.reply import Reply, reply_aside
@@ -32,13 +32,6 @@ _AT_ONCE = 4  # tasks that ask a model; the others wait
 _MAX_ATTEMPTS = 2
 _STALE = timedelta(minutes=15)  # nobody waits for it any more
 _LOOK_SECONDS = 60.0
-
-
-def words_to(request: Request, operators: Container[str]) -> Words:
-    """Return the words for an asker: the owner and `operators` ("platform:id") are told in private
-    what only they can mend."""
-    runs_me = request.place.private and (request.owner or request.who in operators)
-    return words_for(request.words.language, operator=runs_me)
 
 
 def explain_problem(request: Request, error: PresagioError) -> str:
@@ -246,7 +239,7 @@ class Writing:
     ) -> None:
         """Say what went wrong in place of the announcement."""
         request = replace(request, words=words_for(task.task.language))
-        words = words_to(request, self._app.settings.chat.admins).naming_commands(
+        words = request.words_to_asker(self._app.settings.chat.admins).naming_commands(
             partial(self._write_commands, adapter.platform)
         )
         request = replace(request, words=words)

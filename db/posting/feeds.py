@@ -12,11 +12,12 @@ from db.pool import Store
 from db.posting.outbox import owe_notices
 from db.posting.subscriptions import subscription_of
 from engine.chat import Chat
-from engine.feeds.decide import (
+from engine.feeds.decide import find_remark
+from engine.feeds.feed import ConfiguredFeed, Decision, Feed, FeedHealth, NewHeadline, Story
+from engine.feeds.stories import (
     SAME_HEADLINE_WITHIN,
     KnownHeadline,
     StoryWords,
-    find_remark,
     identify_by_title,
     identity_hash,
     is_reused,
@@ -25,7 +26,6 @@ from engine.feeds.decide import (
     words_hash,
     words_of,
 )
-from engine.feeds.feed import ConfiguredFeed, Decision, Feed, FeedHealth, NewHeadline, Story
 from engine.messages import message_from_json, message_json
 from engine.posting.delivery import OwedNotice, Subscription
 

@@ -1,4 +1,4 @@
-"""Selects the finds that a chat is told: filters, thresholds, no story or text twice."""
+"""Selects the finds that a chat is told unasked: filters, thresholds, no story or text twice."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
 
-from engine.feeds.decide import is_near_duplicate
 from engine.feeds.feed import Story
+from engine.feeds.stories import is_near_duplicate
 from engine.posting.delivery import PostedTweet, SelectedFind, StoryFind, Subscription
 from engine.ranking import strip_dress
 from engine.search import HIGHEST_JUDGMENT, Hit, HitKind, Prophecy
@@ -26,6 +26,9 @@ _NOT_WORD = re.compile(r"[\W_]+")
 # What a judged text needs (0..6) to be told unasked: of those worth 5 people would forward nearly
 # all, of those worth 4 every second. An earlier case is worth 4 at most, by the judge's prompt.
 _LEAST_JUDGMENT, LEAST_OF_EARLIER_CASE = 5, 4
+# Words that an unjudged text shares with a headline that was only overheard; three are a name, or
+# "tonight", "game" and "watching".
+_FEWEST_IN_COMMON = 4
 _ORDER = {kind: number for number, kind in enumerate(HitKind)}
 # That something has happened before is told at most once in this time.
 _EARLIER_CASE_EVERY = timedelta(days=7)
@@ -169,7 +172,7 @@ def judgment_of(hit: Hit) -> int | None:
     return None if part is None else round(part * HIGHEST_JUDGMENT)
 
 
-def check_judgment(hit: Hit, last_kind: HitKind) -> RejectionReason | None:
+def _check_judgment(hit: Hit, last_kind: HitKind) -> RejectionReason | None:
     """Return why a judged hit is too weak to be told unasked, or None if it is not.
 
     Kinds after `last_kind` are not told. A hit whose kind the model did not name counts as a
@@ -180,6 +183,33 @@ def check_judgment(hit: Hit, last_kind: HitKind) -> RejectionReason | None:
         return RejectionReason.UNWANTED_KIND
     least = LEAST_OF_EARLIER_CASE if kind is HitKind.EARLIER_CASE else _LEAST_JUDGMENT
     return RejectionReason.TOO_WEAK if (judgment_of(hit) or 0) < least else None
+
+
+def _check_strength(
+    hit: Hit, last_kind: HitKind, unjudged_coverage: float
+) -> RejectionReason | None:
+    """Return why a hit is too weak to be told unasked, or None if it is not.
+
+    A hit that was not judged must cover `unjudged_coverage` of the headline.
+    """
+    if judgment_of(hit) is not None:
+        return _check_judgment(hit, last_kind)
+    covered = hit.parts.get("lexical") or 0.0
+    return RejectionReason.TOO_LITTLE_IN_COMMON if covered < unjudged_coverage else None
+
+
+def is_worth_saying(prophecy: Prophecy, last_kind: HitKind, unjudged_coverage: float) -> bool:
+    """Return whether the best hit is good enough to answer a headline that was only overheard.
+
+    It must be good enough for a post. If it was not judged, it must also share four words with the
+    headline: nobody has subscribed to what nobody judged.
+    """
+    if not prophecy.hits:
+        return False
+    best = prophecy.hits[0]
+    if judgment_of(best) is None and len(set(best.matched)) < _FEWEST_IN_COMMON:
+        return False
+    return _check_strength(best, last_kind, unjudged_coverage) is None
 
 
 def has_duplicate_story(find: StoryFind, posted: StoryFind | PostedTweet) -> bool:
@@ -269,14 +299,10 @@ def _explain_no_hits(subscription: Subscription, find: StoryFind) -> RejectionRe
 
 def _check_quality(subscription: Subscription, find: StoryFind, hit: Hit) -> RejectionReason | None:
     """Return why a hit is not good enough for this chat, or None if it is."""
-    if judgment_of(hit) is not None:
-        return check_judgment(hit, subscription.threshold)
-    if find.prophecy.judged or not subscription.unjudged:
+    unjudged = judgment_of(hit) is None
+    if unjudged and (find.prophecy.judged or not subscription.unjudged):
         return RejectionReason.NOT_JUDGED
-    covered = hit.parts.get("lexical") or 0.0
-    return (
-        RejectionReason.TOO_LITTLE_IN_COMMON if covered < subscription.unjudged_coverage else None
-    )
+    return _check_strength(hit, subscription.threshold, subscription.unjudged_coverage)
 
 
 def _build_merit_key(find: StoryFind) -> tuple[object, ...]:

@@ -69,7 +69,7 @@ class DueSubscription:
 class StoryFind:
     """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it.
 
-    `words` and `link_key` are those of engine.feeds.decide.StoryWords.
+    `words` and `link_key` are those of engine.feeds.stories.StoryWords.
     """
 
     id: int

@@ -10,8 +10,8 @@ from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
-from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed, NewHeadline, Story
+from engine.feeds.stories import words_of
 from engine.posting.delivery import (
     FindState,
     OwedPost,

@@ -1,8 +1,7 @@
-"""The bot speaks unasked about news only, when it may, and when it has something to say."""
+"""Headlines are told from talk by their form."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.commands.headline_detection import is_talk, looks_like_headline
-from bot.commands.plain_text import repeats_headline, worth_saying
-from engine.search import HitKind
-from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
 from tests.bot.small_talk import ENGLISH, SPANISH, lines
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -51,20 +47,6 @@ def test_small_talk_is_left_alone(talk: str, decorated: str) -> None:
     said = lines(talk)
     assert share_taken(map(decorated.format, said)) <= 0.10
     assert share_taken(decorated.format(text.lower()) for text in said) <= 0.10
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Coffee Prices Hit A Record High!", True),
-        ("lol “Coffee prices hit a record high”, told you", True),
-        ("Coffee prices hit record high", True),
-        ("Coffee prices fall from their record high", False),
-        ("Tea prices hit a record high", False),
-    ],
-)
-def test_a_headline_is_recognised_with_more_words_around_it(text: str, expected: bool) -> None:
-    assert repeats_headline(text, "Coffee prices hit a record high") is expected
 
 
 def test_the_bundled_headlines_are_taken() -> None:
@@ -122,52 +104,3 @@ def test_an_english_word_is_no_verb_with_a_pronoun(text: str, expected: bool) ->
 @given(st.text(st.characters(codec=None)))
 def test_any_text_can_be_asked_about(text: str) -> None:
     assert looks_like_headline(text) in (True, False)
-
-
-@pytest.mark.parametrize(
-    ("kind", "judgment", "threshold", "expected"),
-    [
-        (HitKind.PREDICTION, 5, HitKind.PREDICTION, True),
-        (HitKind.PREDICTION, 4, HitKind.PREDICTION, False),
-        (HitKind.DEMAND, 6, HitKind.PREDICTION, False),
-        (HitKind.DEMAND, 5, HitKind.MIRROR, True),
-        (None, 5, HitKind.MIRROR, True),
-        (None, 6, HitKind.DEMAND, False),
-        (HitKind.EARLIER_CASE, 6, HitKind.MIRROR, False),
-        (HitKind.EARLIER_CASE, 4, HitKind.EARLIER_CASE, True),
-        (HitKind.EARLIER_CASE, 3, HitKind.EARLIER_CASE, False),
-    ],
-)
-def test_a_judged_hit_has_to_be_good_and_of_a_kind_that_is_wanted(
-    kind: HitKind | None, judgment: int, threshold: HitKind, expected: bool
-) -> None:
-    parts = {"judgment": judgment / 6, "lexical": 0.0, "age": 1.0}
-    hit = replace(make_hit(parts=parts), kind=kind)
-    best_second = make_hit(2, parts={"judgment": 1.0})
-    assert worth_saying(make_prophecy(hit, best_second), threshold, 0.5) is expected
-
-
-@pytest.mark.parametrize(
-    ("lexical", "expected"), [(0.5, True), (0.49, False), (1.0, True), (None, False)]
-)
-def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expected: bool) -> None:
-    words = ("fee", "school", "city", "budget")
-    hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0}, matched=words)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
-
-
-@pytest.mark.parametrize(
-    ("matched", "expected"),
-    [
-        (("Watching", "Game", "tonight"), False),
-        (("Ocasio", "Ocasio", "Ocasio", "Ocasio"), False),
-        (("aumento", "tarifas", "luz", "gas"), True),
-    ],
-)
-def test_an_unjudged_hit_has_to_share_four_words(matched: tuple[str, ...], expected: bool) -> None:
-    hit = make_hit(parts={"judgment": None, "lexical": 0.9}, matched=matched)
-    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), HitKind.MIRROR, 0.5) is expected
-
-
-def test_prophecy_without_hits_is_not_worth_saying() -> None:
-    assert not worth_saying(make_prophecy(), HitKind.MIRROR, 0.0)

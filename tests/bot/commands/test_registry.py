@@ -1,11 +1,9 @@
 """From a text to its command; mistakes are answered kindly."""
 
-from functools import partial
-
 import pytest
 
 from bot.commands import Registry, standard_commands
-from bot.commands.prophecy import PROPHECY, answer_plain_text
+from bot.commands.prophecy import PROPHECY, answer_plain_message
 from bot.i18n.words import LANGUAGES, words_for
 from tests.bot.conversing import Bot
 
@@ -36,7 +34,7 @@ async def test_a_long_nonsense_is_cut(bot: Bot) -> None:
 
 def test_two_commands_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="share a name"):
-        Registry([PROPHECY, PROPHECY], plain=partial(answer_plain_text, frozenset()))
+        Registry([PROPHECY, PROPHECY], plain=answer_plain_message)
 
 
 async def test_every_example_is_understood(bot: Bot) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.commands.plain_text import split_headlines
+from bot.commands.plain_messages import split_headlines
 from bot.request import RepliedMessage, Trigger
 from db.pool import Database
 from engine.errors import FetchFailed

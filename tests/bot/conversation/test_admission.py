@@ -139,6 +139,12 @@ async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
     assert await Access(bot.app.database).owner("test") is None
 
 
+async def test_the_owner_lets_a_group_in_by_starting_the_bot_there(bot: Bot) -> None:
+    await owned(bot)
+    await bot.hear(event("/start", person=OWNER, place=GROUP, trigger=Trigger.COMMAND))
+    assert await admitted(bot) == {"g"}
+
+
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
     await owned(bot)
     waiting = await bot.say("/start", person=BOB, place=BOBS)

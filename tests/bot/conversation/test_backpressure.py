@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.gates import Backpressure, Room
+from bot.conversation.turns import Backpressure, Room
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10), st.integers(1, 10))

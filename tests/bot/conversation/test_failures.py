@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.conversation.writing import explain_problem, words_to
+from bot.conversation.writing import explain_problem
 from engine import errors
 from engine.corpora import resolve_corpus
 from engine.errors import (
@@ -74,7 +74,7 @@ def test_only_operators_in_private_read_technical_errors(
     private: bool, operators: set[str], owner: bool, in_full: bool
 ) -> None:
     asked = event("Coffee", place=replace(GROUP, private=private), owner=owner)
-    asked = replace(asked, words=words_to(asked, operators))
+    asked = replace(asked, words=asked.words_to_asker(operators))
     sentence = explain_problem(asked, ModelError(WHAT, fix=FIX))
     assert (sentence == f"{WHAT} {FIX}") is in_full
     assert (sentence == "I cannot ask my model just now. Try again later.") is not in_full

@@ -9,7 +9,8 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.conversation.admission import AdmitEverybody, Stop
-from bot.conversation.gates import Gates, RecentPastes, not_meant
+from bot.conversation.gates import Gates, not_meant
+from bot.conversation.turns import RecentPastes
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats

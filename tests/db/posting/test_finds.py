@@ -9,8 +9,8 @@ from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Stories
 from engine.chat import Chat
-from engine.feeds.decide import words_of
 from engine.feeds.feed import ConfiguredFeed
+from engine.feeds.stories import words_of
 from engine.posting.delivery import (
     FindState,
     PostingMode,

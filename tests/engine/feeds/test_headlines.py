@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.feeds.decide import KnownHeadline, headlines_of, identity_hash, is_reused, words_hash
 from engine.feeds.feed import FeedEntry, NewHeadline, ParsedFeed
 from engine.feeds.read import read_feed
+from engine.feeds.stories import KnownHeadline, headlines_of, identity_hash, is_reused, words_hash
 from tests.engine.feeds.documents import URL, item, rss
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

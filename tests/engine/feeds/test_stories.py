@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.decide import StoryWords, is_near_duplicate, join_stories, telling_words, words_of
 from engine.feeds.feed import NewHeadline
+from engine.feeds.stories import (
+    StoryWords,
+    is_near_duplicate,
+    join_stories,
+    repeats_headline,
+    telling_words,
+    words_of,
+)
 from engine.prophecy.headline import read_headline
 from engine.text.address import link_key
 
@@ -211,3 +218,17 @@ def test_headlines_with_the_same_link_are_always_one_story() -> None:
         headline(STORM, link="https://a.test/1?utm_source=x", hours=90), stories=stories
     ) == [5]
     assert ids(headline(STORM, link="https://a.test/2"), stories=stories) == [6]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Coffee Prices Hit A Record High!", True),
+        ("lol “Coffee prices hit a record high”, told you", True),
+        ("Coffee prices hit record high", True),
+        ("Coffee prices fall from their record high", False),
+        ("Tea prices hit a record high", False),
+    ],
+)
+def test_a_headline_is_recognised_with_more_words_around_it(text: str, expected: bool) -> None:
+    assert repeats_headline(text, "Coffee prices hit a record high") is expected

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.addressing import read_address
+from bot.commands.addressing import read_message
 from bot.commands.dialogue_acts import interpret_text
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
-from bot.commands.plain_text import Plain, is_remark, may_wait, read_plain
+from bot.commands.plain_messages import MessageKind, classify_message, is_remark, may_wait
 from bot.request import Place, RepliedMessage, Trigger, split_around
 from bot.settings.model import ChatSettings
 from db.pool import Database
@@ -24,7 +24,7 @@ TALK = """
 TALK += """|
     nice one|that is wrong|haha so true|Great bot|not funny|Really?! Wow
 """
-TALKING = (Plain.SMALL_TALK, Plain.THANKS, Plain.REMARK, Plain.HELP)
+TALKING = (MessageKind.SMALL_TALK, MessageKind.THANKS, MessageKind.REMARK)
 HELP = """
     ¿puedes ayudarme?|me podés ayudar con esto|can you help me?|what can you do?|who are you|
     ¿Qué haces?|cómo funciona esto|help me please|che, vos cómo funcionás|
@@ -66,25 +66,25 @@ def listed(texts: str) -> list[str]:
 
 @pytest.mark.parametrize("text", listed(TALK))
 def test_small_talk_is_recognised(text: str) -> None:
-    assert read_plain(text, NAMES).kind in TALKING
+    assert classify_message(text, NAMES).kind in TALKING
 
 
 @pytest.mark.parametrize("text", listed(QUESTIONS))
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
 def test_questions_about_the_account_are_asked(text: str, trigger: Trigger) -> None:
-    assert read_address(event(text, trigger=trigger)).text == f"/ask {text}"
+    assert read_message(event(text, trigger=trigger), NAMES).text == f"/ask {text}"
 
 
 @pytest.mark.parametrize("text", listed(COMMANDS))
 def test_commands_without_their_slash_are_recognised(text: str) -> None:
     name, _, argument = text.rstrip("?").partition(" ")
-    read = read_plain(text, NAMES)
-    assert (read.kind, read.meant) == (Plain.COMMAND, f"/{name.lower()} {argument}".strip())
+    read = classify_message(text, NAMES)
+    assert (read.kind, read.command) == (MessageKind.COMMAND, f"/{name.lower()} {argument}".strip())
 
 
 @pytest.mark.parametrize("text", listed(HEADLINES))
 def test_headline_starting_like_talk_or_a_command_is_a_headline(text: str) -> None:
-    assert read_plain(text, NAMES).kind is Plain.HEADLINE
+    assert classify_message(text, NAMES).kind is MessageKind.HEADLINE
 
 
 def test_no_real_headline_is_taken_for_anything_else(titles: list[str]) -> None:
@@ -92,7 +92,8 @@ def test_no_real_headline_is_taken_for_anything_else(titles: list[str]) -> None:
         title
         for title in titles
         if any(
-            read_plain(text, NAMES).kind is not Plain.HEADLINE for text in (title, title.lower())
+            classify_message(text, NAMES).kind is not MessageKind.HEADLINE
+            for text in (title, title.lower())
         )
     ]
     assert taken == []
@@ -328,4 +329,4 @@ def test_may_wait_is_false_for_greetings(text: str, waits: bool) -> None:
 
 @pytest.mark.parametrize("text", ["good bot", "bad bot", "k", "y", "very good!"])
 def test_praise_and_blame_of_a_bot_are_remarks(text: str) -> None:
-    assert read_plain(text, NAMES).kind is Plain.REMARK
+    assert classify_message(text, NAMES).kind is MessageKind.REMARK

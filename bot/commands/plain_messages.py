@@ -1,12 +1,12 @@
-"""Tells what a plain message to the bot is, before anything is searched: a headline, small talk, a
-question, or a command without its slash."""
+"""Classifies a plain message to the bot, and decides how it is answered: by a search, a hint, the
+sources of an answer, a reaction, or not at all."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.commands.dialogue_acts import Interpretation, apply_intent, interpret_text, is_unclear
+from bot.commands.dialogue_acts import Interpretation, interpret_text, is_unclear
 from bot.commands.headline_detection import (
     SOFT,
     TALK,
@@ -20,16 +20,12 @@ from bot.commands.headline_detection import (
     talks_to_somebody,
 )
 from bot.commands.intents import DialogueAct, Intent
+from bot.i18n.words import Words
 from bot.replies.limits import cut
-from bot.request import Request, Trigger
-from engine.feeds.decide import is_near_duplicate, words_of
+from bot.request import Hint, PlainAnswer, Request, Trigger
 from engine.page.article import find_links, first_link
-from engine.posting.choose import check_judgment, judgment_of
-from engine.posting.schedule import is_quiet
 from engine.prophecy.headline import read_headline
-from engine.search import HitKind, Prophecy
 
-_FEWEST_IN_COMMON = 4  # words; three are a name, or "tonight", "game" and "watching"
 _THANKS_WORDS = "thanks thank thx ty cheers gracias"
 _THANKS = frozenset(_THANKS_WORDS.split())
 WELCOME = "👍"
@@ -104,80 +100,39 @@ _ARGUMENTS: Mapping[str, str] = {
 _REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
-def may_be_answered(request: Request) -> bool:
-    """Return whether the chat's settings allow an answer to this event, before any other work."""
-    chat, listening = request.known_chat, request.known_chat.listening
-    if request.place.private:
-        return True
-    match request.trigger:
-        case Trigger.COMMAND | Trigger.BUTTON:
-            return True
-        case Trigger.ADDRESSED:
-            return listening.mentions or request.command_call is not None
-        case Trigger.REPLY:
-            return listening.replies
-        case Trigger.OVERHEARD:
-            return listening.headlines and not is_quiet(chat, request.now)
-
-
-def worth_saying(prophecy: Prophecy, threshold: HitKind, unjudged_coverage: float) -> bool:
-    """Return whether the best hit is good enough to be posted unasked.
-
-    It must be good enough for a post, and of no later kind than `threshold`. If it was not judged,
-    it must share four words with the headline, and cover `unjudged_coverage` of it.
-    """
-    if not prophecy.hits:
-        return False
-    best = prophecy.hits[0]
-    if judgment_of(best) is None:
-        in_common = len(set(best.matched))
-        covered = best.parts.get("lexical") or 0.0
-        return in_common >= _FEWEST_IN_COMMON and covered >= unjudged_coverage
-    return check_judgment(best, threshold) is None
-
-
-def repeats_headline(text: str, headline: str) -> bool:
-    """Return whether a text tells a headline again: in almost the same words, or with more around
-    them, such as a quotation."""
-    words, told = words_of(text), words_of(headline)
-    quoted = len(told) >= _FEWEST_IN_COMMON and {*told} <= {*words}
-    return quoted or is_near_duplicate(words, told)
-
-
-class Plain(Enum):
+class MessageKind(Enum):
     """The kinds of plain messages. Only headlines are searched for."""
 
     HEADLINE = auto()
     SMALL_TALK = auto()
     REMARK = auto()  # on what the bot said: laughter, praise, doubt
     THANKS = auto()
-    HELP = auto()  # asks for it
     COMMAND = auto()  # without its slash
 
 
 @dataclass(frozen=True, slots=True)
-class PlainText:
-    """What a message is. `meant` is the command line that the person may have meant."""
+class ClassifiedMessage:
+    """What a message is. `command` is the command line that the person may have meant."""
 
-    kind: Plain
-    meant: str = ""
+    kind: MessageKind
+    command: str = ""
 
 
-def read_plain(text: str, commands: frozenset[str]) -> PlainText:
+def classify_message(text: str, commands: Collection[str]) -> ClassifiedMessage:
     """Return what a message to the bot is. `commands` are the names of all commands."""
-    if meant := _read_command_line(text.strip(), commands):
-        return PlainText(Plain.COMMAND, meant)
+    if command := _read_command_line(text.strip(), commands):
+        return ClassifiedMessage(MessageKind.COMMAND, command)
     words = fold_words(text)
-    if kind := _read_talk(words):
-        return PlainText(kind)
+    if kind := _classify_talk(words):
+        return ClassifiedMessage(kind)
     if not words and has_smiley(text):
-        return PlainText(Plain.REMARK)
-    return PlainText(Plain.HEADLINE)
+        return ClassifiedMessage(MessageKind.REMARK)
+    return ClassifiedMessage(MessageKind.HEADLINE)
 
 
 def may_wait(text: str) -> bool:
     """Return whether a message is worth an answer that comes later: not a greeting."""
-    return bool(text) and read_plain(text, frozenset()).kind is Plain.HEADLINE
+    return bool(text) and classify_message(text, ()).kind is MessageKind.HEADLINE
 
 
 def is_remark(text: str) -> bool:
@@ -243,23 +198,23 @@ def _is_headline_line(line: str) -> bool:
     return not line.endswith(".") and looks_like_headline(line)
 
 
-def _read_talk(words: list[str]) -> Plain | None:
+def _classify_talk(words: list[str]) -> MessageKind | None:
     """Return the kind of talk, or None if it may be something else."""
     if " ".join(words) in _ABOUT_ME:
-        return Plain.SMALL_TALK
+        return MessageKind.SMALL_TALK
     if len("".join(words)) == 1:
-        return Plain.REMARK  # "k"
+        return MessageKind.REMARK  # "k"
     telling = [word for word in words if word not in _AROUND and not is_laughter(word)]
     if len(words) > _MAX_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
         return None
     if _THANKS & {*telling}:
-        return Plain.THANKS
+        return MessageKind.THANKS
     if _REMARKING & {*(telling or words)} or any(map(is_laughter, words)):
-        return Plain.REMARK  # "good bot" has nothing else to tell
-    return Plain.SMALL_TALK if telling else None
+        return MessageKind.REMARK  # "good bot" has nothing else to tell
+    return MessageKind.SMALL_TALK if telling else None
 
 
-def _read_command_line(text: str, commands: frozenset[str]) -> str:
+def _read_command_line(text: str, commands: Collection[str]) -> str:
     """Return the command line that a text without a slash stands for, or ""."""
     name, _, argument = text.partition(" ")
     lowered, argument = name.lower().rstrip("!.?"), argument.strip()
@@ -274,42 +229,25 @@ def _read_command_line(text: str, commands: frozenset[str]) -> str:
     return f"/{lowered} {argument}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlainAnswer:
-    """How a plain message is answered: by a search, with the sources of an answer, with a hint, or
-    with no more than a reaction, which may be none."""
-
-    searches: bool = False
-    sources: Interpretation | None = None
-    hint: str = ""
-    reaction: str = ""
-
-
-def decide_plain_answer(request: Request, commands: frozenset[str]) -> PlainAnswer:
-    """Return how a plain message to the bot is answered.
+def decide_plain_answer(
+    request: Request, commands: Collection[str], interpretation: Interpretation | None
+) -> PlainAnswer:
+    """Return how a plain message to the bot is answered, by what it asks or tells the bot.
 
     Among others, remarks and replies that are no headlines get no words: they are rarely meant to
     be answered. In private somebody waits for an answer.
     """
-    plain = read_plain(request.text, commands)
-    if request.judged_as == Intent.REMARK:
-        return _decide_without_act(PlainText(Plain.REMARK), request)
-    if request.judged_as in (Intent.HEADLINE, Intent.TOPIC):
-        return PlainAnswer(searches=True)
-    if request.around_name and not request.place.private:
-        return _decide_without_act(plain, request)
-    if plain.kind is not Plain.COMMAND and (interpretation := interpret_request(request)):
+    message = classify_message(request.text, commands)
+    if interpretation and message.kind is not MessageKind.COMMAND:
         return _answer_interpreted(interpretation, request)
-    return _decide_without_act(plain, request)
+    return _decide_without_act(message, request)
 
 
-def interpret_request(request: Request) -> Interpretation | None:
-    """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
-    if request.judged_as:
-        return apply_intent(Intent(request.judged_as), request.text)
-    if _read_talk(fold_words(request.text)) or request.written_at is not None:
-        return None
-    return interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
+def answer_judged(request: Request, act: DialogueAct) -> PlainAnswer:
+    """Return how a message is answered that a model took for a headline or a remark."""
+    if act is DialogueAct.HEADLINE:
+        return PlainAnswer(searches=True)
+    return _decide_without_act(ClassifiedMessage(MessageKind.REMARK), request)
 
 
 def is_unclear_request(request: Request) -> bool:
@@ -321,55 +259,75 @@ def is_unclear_request(request: Request) -> bool:
     if "\n" in text.strip() or any(map(looks_like_headline, around)):
         return False
     in_reply = request.trigger is Trigger.REPLY
-    return _read_talk(fold_words(text)) is None and is_unclear(text, in_reply=in_reply)
+    return _classify_talk(fold_words(text)) is None and is_unclear(text, in_reply=in_reply)
+
+
+def interpret_request(request: Request) -> Interpretation | None:
+    """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
+    if _classify_talk(fold_words(request.text)) or request.written_at is not None:
+        return None
+    return interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
 
 
 def _answer_interpreted(interpretation: Interpretation, request: Request) -> PlainAnswer:
     """Return the answer to what a message asks or tells the bot, if that is no command that was
     carried out at once."""
-    words, intent = request.words, interpretation.intent
+    intent, command = interpretation.intent, interpretation.command
+    is_question = intent.act is DialogueAct.QUESTION
     match intent:
         case Intent.SOURCE:
-            return PlainAnswer(sources=interpretation)
+            return PlainAnswer(shows_sources=True, rank=interpretation.rank, is_question=True)
         case Intent.BOT:
-            return PlainAnswer(hint=_hint_for(PlainText(Plain.HELP), request))
+            hint = Hint.HELP
         case Intent.PRIVACY:
-            hint = words.say(
-                "I keep what I was asked and what I answered; {command} deletes it.",
-                command=words.write_commands(interpretation.command),
-            )
+            hint = Hint.PRIVACY
         case Intent.DELETE:
-            hint = words.say("I cannot delete what I said; an admin of this chat can.")
+            hint = Hint.DELETION
         case _ if intent.act is DialogueAct.INSTRUCTION or intent in SHOWN_BY:
-            written = words.write_commands(interpretation.command)
-            hint = words.say("This does it: {command}", command=written)
+            hint = Hint.INSTRUCTION
         case _:  # about a message, but none is replied to
-            replies = request.trigger is Trigger.REPLY
-            hint = "" if replies else _hint_for(PlainText(Plain.HELP), request)
-    return PlainAnswer(hint=hint)
+            hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.HELP
+    return PlainAnswer(hint=hint, command=command, is_question=is_question)
 
 
-def _decide_without_act(plain: PlainText, request: Request) -> PlainAnswer:
+def _decide_without_act(message: ClassifiedMessage, request: Request) -> PlainAnswer:
     """Return how a message is answered that neither instructs the bot nor asks for sources."""
-    among_others = not request.place.private
-    if plain.kind is Plain.HEADLINE and among_others and _opens_with_thanks(request.text):
-        plain = PlainText(Plain.THANKS)
-    if plain.kind is Plain.THANKS and among_others:
+    among_others, kind = not request.place.private, message.kind
+    if among_others and kind is MessageKind.HEADLINE and _opens_with_thanks(request.text):
+        kind = MessageKind.THANKS
+    if among_others and kind is MessageKind.THANKS:
         return PlainAnswer(reaction=WELCOME)
-    if among_others and (plain.kind is Plain.REMARK or is_said_to_me(request.text)):
+    if among_others and _wants_no_words(kind, request):
         return PlainAnswer()
-    if among_others and request.around_name and not looks_like_headline(request.text):
-        return PlainAnswer()
-    if plain.kind is Plain.HEADLINE:
-        remarks = _is_remark_on_message(request)
-        if remarks and among_others:
-            return PlainAnswer()
-        if remarks or (among_others and _is_no_headline(request)):
-            plain = PlainText(Plain.HELP)
-        elif _is_talk_by_name(request):
-            return PlainAnswer(hint=_hint_at_search(request))
-    hint = _hint_for(plain, request)
-    return PlainAnswer(searches=not hint, hint=hint)
+    if kind is not MessageKind.HEADLINE:
+        return PlainAnswer(hint=_HINTS[kind], command=message.command)
+    hint = _choose_hint(request)
+    return PlainAnswer(searches=hint is Hint.NONE, hint=hint)
+
+
+def _wants_no_words(kind: MessageKind, request: Request) -> bool:
+    """Return whether a message among others is a remark, or is said about the bot, not to it."""
+    if kind is MessageKind.REMARK or is_said_to_me(request.text):
+        return True
+    if request.around_name and not looks_like_headline(request.text):
+        return True
+    return kind is MessageKind.HEADLINE and _is_remark_on_message(request)
+
+
+def _choose_hint(request: Request) -> Hint:
+    """Return the hint for a message that may be a headline; none if it is searched for."""
+    among_others = not request.place.private
+    if _is_remark_on_message(request) or (among_others and _is_no_headline(request)):
+        return Hint.HELP
+    return Hint.SEARCH if _is_talk_by_name(request) else Hint.NONE
+
+
+_HINTS: Mapping[MessageKind, Hint] = {
+    MessageKind.THANKS: Hint.WELCOME,
+    MessageKind.SMALL_TALK: Hint.GREETING,
+    MessageKind.REMARK: Hint.GREETING,
+    MessageKind.COMMAND: Hint.SLASH,
+}
 
 
 def _opens_with_thanks(text: str) -> bool:
@@ -409,31 +367,38 @@ def _is_talk_by_name(request: Request) -> bool:
     return not pasted and is_talk(text, margin=margin)
 
 
-def _hint_at_search(request: Request) -> str:
-    """Return the hint for what may be a headline that does not look like one."""
-    words = request.words
-    anyway = words.say(
+def say_hint(answer: PlainAnswer, words: Words) -> str:
+    """Return in words what a plain message is answered with in place of a search."""
+    headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
+    text, command = "", words.write_commands(answer.command)
+    match answer.hint:
+        case Hint.WELCOME:
+            text = words.say("You are welcome. Send me another headline whenever you like.")
+        case Hint.GREETING:
+            greeting = words.say("Hello!")
+            text = f"{greeting} {headline}"
+        case Hint.HELP | Hint.SEARCH:
+            more = words.say("/help lists what else I understand.")
+            anyway = f" {_say_how_to_search(words)}" if answer.hint is Hint.SEARCH else ""
+            text = f"{headline} {more}{anyway}"
+        case Hint.SLASH:
+            text = words.say("Commands begin with a slash: {command}", command=answer.command)
+            text = cut(text, _LONGEST_HINT)
+        case Hint.INSTRUCTION:
+            text = words.say("This does it: {command}", command=command)
+        case Hint.PRIVACY:
+            text = words.say(
+                "I keep what I was asked and what I answered; {command} deletes it.",
+                command=command,
+            )
+        case Hint.DELETION:
+            text = words.say("I cannot delete what I said; an admin of this chat can.")
+    return text
+
+
+def _say_how_to_search(words: Words) -> str:
+    """Return how to search for what does not look like a headline."""
+    return words.say(
         "{command} before it searches for it all the same.",
         command=words.write_commands("/prophecy"),
     )
-    return f"{_hint_for(PlainText(Plain.HELP), request)} {anyway}"
-
-
-def _hint_for(plain: PlainText, request: Request) -> str:
-    """Return what a plain message is answered with in place of a search, or ""."""
-    words = request.words
-    headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
-    match plain.kind:
-        case Plain.THANKS:
-            return words.say("You are welcome. Send me another headline whenever you like.")
-        case Plain.SMALL_TALK | Plain.REMARK:
-            greeting = words.say("Hello!")
-            return f"{greeting} {headline}"
-        case Plain.HELP:
-            more = words.say("/help lists what else I understand.")
-            return f"{headline} {more}"
-        case Plain.COMMAND:
-            sentence = words.say("Commands begin with a slash: {command}", command=plain.meant)
-        case Plain.HEADLINE:
-            return ""
-    return cut(sentence, _LONGEST_HINT)
