@@ -120,22 +120,35 @@ def _find_meant(interpretation: Interpretation, request: Request) -> Request | N
 
 def _read_around_name(request: Request, before: str, after: str) -> Request:
     """Return a request for the part that is a headline for the bot: what follows the name, or what
-    stands before it and a question to the bot; or for all of it, if that asks or tells the bot
-    something as plainly as it must be said without its name, or follows a greeting."""
+    stands before it and a question to the bot; or for all of it, if that plainly instructs the bot,
+    asks for texts, or follows a greeting."""
+    meant_for_me = _asks_or_instructs(before, after)
+    if meant_for_me and first_link(after):  # a feed to follow
+        return replace(request, around_name=None)
     follows = is_remark(before) and _POINTS_AHEAD.search(before) is not None
     tells = not is_remark(after) and not after.endswith("?")
     if looks_like_headline(after) or (follows and tells):
         return replace(request, text=after, around_name=None)
     if looks_like_headline(before) and talks_to_somebody(after):
         return replace(request, text=before, around_name=None)
-    if interpret_text(f"{before} {after}", in_reply=True):
+    if meant_for_me:
         return replace(request, around_name=None)
     called = fold_words(before)
-    if len(called) > 1:
+    greets = TALK.issuperset(called)
+    if len(called) > 1 or (_SPOKEN_ABOUT.match(after) and not greets):
         return request
-    if TALK.issuperset(called):
-        return replace(request, text=after, around_name=None)
-    return request if _SPOKEN_ABOUT.match(after) else replace(request, around_name=None)
+    return replace(request, text=after if greets else request.text, around_name=None)
+
+
+def _asks_or_instructs(before: str, after: str) -> bool:
+    """Return whether the words around the bot's name instruct it, ask it for texts, or ask for
+    anything with a comma before the name: "and tea, @bot, what was said of it?"."""
+    said = interpret_text(f"{before} {after}", in_reply=True)
+    if said is None:
+        return False
+    if said.intent is Intent.TEXTS:
+        return after.endswith("?") and bool(said.command)
+    return before.endswith(",") or said.intent.act is DialogueAct.INSTRUCTION
 
 
 async def name_question(request: Request, questions: Questions) -> Request:

@@ -59,9 +59,11 @@ _DAYS = (
 )
 _DAY = re.compile(rf"\b(?:{_DAYS})\b")
 _LEAVES_OUT = re.compile(
-    r"\b(?:no|not|except|don t|dont|stop|skip|drop|off|without|enough|menos|salvo|excepto|sin|basta"
-    r"|nada|dej\w+|par(?:a|en|ar) de)\b"
+    r"\b(?:no|not|nothing|none|never|except|don t|dont|stop|skip|drop|off|without|enough|menos"
+    r"|salvo|excepto|sin|basta|nada|ni|nunca|jamas|ningun[oa]?|dej\w+|par(?:a|en|ar) de)\b"
 )
+_ENDS = 2  # of a span of hours
+_SPAN = re.compile(r"\b(?:from|between|de|desde|entre)\b", re.IGNORECASE)
 _NIGHTS = re.compile(r"\b(?:nights?|noches?|madrugadas?|sleep\w*|dorm\w+|duerm\w+)\b")
 # A paper in lower case: "follow the guardian", "agrega infobae".
 _FEED_NAME = re.compile(
@@ -73,10 +75,11 @@ _NAME = re.compile(r"(?<=\s)[A-ZÁÉÍÓÚÑ][\w.'’-]*(?: [A-ZÁÉÍÓÚÑ][\w
 # Whom the bot is to answer: "let ana use you", "dale permiso a ana", "ignora a pedro".
 _PERSON = re.compile(
     r"\b(?:let|allow|unblock|permit(?:e|i|an?|ile|ele)|deja(?:le|d|r|n)?|ignore|block|ban|mute"
-    r"|ignor(?:a|e|en|ad)|bloque(?:a|e|en|ad)|acceso|permisos?|access|permission|rights)"
+    r"|(?:ignor|bloque|ban+e)(?:a|e|en|ad)|acceso|permisos?|access|permission|rights)"
     r"(?: (?:to|a|al|for|para))? (?P<name>\w+)"
     r"|\b(?:give|dale|dar?|dadle) (?:a )?(?!acc|perm)(?P<given>\w+)"
 )
+_HANDLE = re.compile(r"(?<!\w)@(\w{2,})")
 _NOBODY = frozenset(
     ("him", "it", "everyone", "eso", "que", "access", "acceso", "permission", "permiso", "permisos")
 )
@@ -125,7 +128,7 @@ def is_unclear(text: str, *, in_reply: bool = False) -> bool:
     """Return whether a text may ask or tell the bot something, but it is not plain that it does,
     or what."""
     words = _remove_links(text)
-    if not _may_be_request(words) or words != text or looks_like_headline(words):
+    if not _may_be_request(words) or words != text:
         return False
     classification = load_classifier().classify(words)
     plain = classification.certainty > _require_certainty(words, in_reply=in_reply)
@@ -243,8 +246,12 @@ def _write_subscribe(text: str) -> str:
     time, said = _TIME.search(write_times(text)), " ".join(folded_words(text))
     parts = ["/subscribe"]
     if time:
-        parts.append(f"daily {':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}")
+        parts.append(f"daily {_write_time(time)}")
     return " ".join([*parts, *_list_days(said)])
+
+
+def _write_time(time: re.Match[str]) -> str:
+    return f"{':'.join(filter(None, time.group(1, 2)))}{time[3] or ''}"
 
 
 def _write_unsubscribe(text: str) -> str:
@@ -262,13 +269,16 @@ def _list_days(said: str) -> list[str]:
 
 
 def _write_quiet(text: str) -> str:
+    times = [_write_time(time) for time in _TIME.finditer(write_times(text))]
+    if len(times) == _ENDS and _SPAN.search(text):
+        return f"/settings quiet {'-'.join(times)}"
     nights = _NIGHTS.search(" ".join(folded_words(text)))
     return "/settings quiet 23:00-08:00" if nights else "/settings quiet"
 
 
 def _write_time_zone(text: str) -> str:
     names = _NAME.findall(text)
-    return " ".join(["/settings timezone", *names[-1:]])  # zones are written with a capital
+    return " ".join(["/settings timezone", *names[:1]])  # zones are written with a capital
 
 
 def _write_add_feed(text: str) -> str:
@@ -280,6 +290,8 @@ def _write_add_feed(text: str) -> str:
 
 
 def _write_access(verb: str, text: str) -> str:
+    if handle := _HANDLE.search(text):
+        return f"/access {verb} {handle[1]}"
     names = (
         match["name"] or match["given"] for match in _PERSON.finditer(" ".join(folded_words(text)))
     )

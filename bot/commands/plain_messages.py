@@ -256,10 +256,14 @@ def is_unclear_request(request: Request) -> bool:
     if not to_me or request.command_call or request.revision or request.written_at is not None:
         return False
     text, around = request.text, request.around_name or ()
-    if "\n" in text.strip() or any(map(looks_like_headline, around)):
+    is_talk_alone = _classify_talk(fold_words(text)) is not None
+    if is_talk_alone or "\n" in text.strip() or any(map(looks_like_headline, around)):
         return False
+    # People speak about the bot as well as to it, and below its answers about anything.
+    amid_words = around and not request.place.private
     in_reply = request.trigger is Trigger.REPLY
-    return _classify_talk(fold_words(text)) is None and is_unclear(text, in_reply=in_reply)
+    would_search = in_reply and is_plain_news(text) and not first_link(text)
+    return bool(amid_words or would_search) or is_unclear(text, in_reply=in_reply)
 
 
 def interpret_request(request: Request) -> Interpretation | None:

@@ -50,7 +50,8 @@ _NOON_OR_MIDNIGHT = re.compile(
 )
 # A time with a sign that it is one: "9hs", "7 de la tarde", "8 y media", "at eight".
 _WRITTEN_TIME = re.compile(
-    rf"(?!at once\b){_AT}\b(?:{_CLOCK}|(?P<word>{'|'.join(_HOURS_BY_WORD)}))"
+    rf"(?!at once\b){_AT}\b(?:(?P<share>half|(?:a )?quarter) past )?"
+    rf"(?:{_CLOCK}|(?P<word>{'|'.join(_HOURS_BY_WORD)}))"
     r"(?: y (?P<past>media|cuarto))?(?P<unit> ?(?:hs?|hrs?|horas|o['’]?clock)\b\.?)?"
     rf"(?: (?:de|por|en|in|at) (?:la |the )?{_PART})?",
     re.IGNORECASE,
@@ -142,11 +143,12 @@ def write_times(text: str) -> str:
 
 def _write_time(match: re.Match[str]) -> str:
     spelled = match["word"]
-    signs = (match["past"], match["unit"], match["part"])
+    signs = (match["share"], match["past"], match["unit"], match["part"])
     if not any(signs) and (not spelled or spelled == match[0]):
         return match[0]
     hour = _HOURS_BY_WORD[spelled.lower()] if spelled else int(match["hour"])
-    past = {"media": "30", "cuarto": "15"}.get((match["past"] or "").lower())
+    share = (match["share"] or match["past"] or "").lower().removeprefix("a ")
+    past = {"half": "30", "quarter": "15", "media": "30", "cuarto": "15"}.get(share)
     return _format_time(hour, past or match["minute"], match["part"])
 
 

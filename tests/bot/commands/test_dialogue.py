@@ -291,7 +291,7 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
         ("don't post on fridays and saturdays", "/subscribe except fridays, saturdays"),
         ("solo los martes a las 8", "/subscribe daily 8 martes"),
         ("de lunes a viernes 7:30", "/subscribe daily 7:30 lunes a viernes"),
-        ("no mandes nada entre las 23 y las 7", "/settings quiet"),
+        ("no mandes nada entre las 23 y las 7", "/settings quiet 23-7"),
         ("follow the guardian", "/feeds add guardian"),
         ("add this https://news.example/rss please", "/feeds add https://news.example/rss"),
         ("sacá la nación de mis fuentes", "/feeds remove"),
