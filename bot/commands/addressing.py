@@ -45,7 +45,7 @@ _SPOKEN_ABOUT = re.compile(
 )
 
 
-def read_message(request: Request, commands: Collection[str]) -> Request:
+def interpret_message(request: Request, commands: Collection[str]) -> Request:
     """Return a request whose text is what is said to the bot: a question or "picture 2" as the
     command that it means, "anything?" as the message that it replies to. If that is no command, the
     request says how it is answered. `commands` are the names of all commands.

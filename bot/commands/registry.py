@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.app import App
-from bot.commands.addressing import read_message
+from bot.commands.addressing import interpret_message
 from bot.commands.plain_messages import count_headlines
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, Ownership, explain_refusal
 from bot.i18n.words import Words
@@ -187,7 +187,7 @@ class Registry:
 
     def read(self, request: Request) -> Request:
         """Return an event with the command that it means, or with how its message is answered."""
-        return read_message(request, self._by_name)
+        return interpret_message(request, self._by_name)
 
     async def answer(self, request: Request, app: App) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
