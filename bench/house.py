@@ -3,7 +3,7 @@
 python -m bench.house [ROOT] [--entered]
 
 `--entered` answers a headline from the demo corpus too, on the command line and on Telegram, and
-lists the modules that it enters and how often the way comes back to them.
+counts the modules that it goes through.
 """
 
 import argparse

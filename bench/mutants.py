@@ -34,8 +34,13 @@ ROOT = Path(__file__).resolve().parents[1]
 # The tests of modules that no one test mirrors.
 TESTS = {
     "bot/commands/rights.py": (
-        *("bot/conversation/test_admission.py", "bot/commands/test_permission.py"),
+        "bot/conversation/test_admission.py",
+        "bot/commands/test_permission.py",
         "bot/test_who_sees.py",
+    ),
+    "bot/conversation/gates.py": (
+        "bot/conversation/test_gates.py",
+        "bot/conversation/test_admission.py",
     ),
 }
 # The core, and the tests of each of its modules.

@@ -52,7 +52,7 @@ _SPOKEN_ABOUT = re.compile(
 )
 
 
-def read_message(
+def interpret_message(
     request: Request, commands: Collection[str], *, has_judge: bool = False
 ) -> Request:
     """Return a request whose text is what is said to the bot: a question or "picture 2" as the
@@ -77,14 +77,14 @@ def read_message(
     return _carry_out(interpret_request(request), request, commands)
 
 
-def read_judged(request: Request, commands: Collection[str], intent: Intent | None) -> Request:
-    """Return an unclear message as `read_message` does, with the intent that a model has found in
+def apply_judgment(request: Request, commands: Collection[str], intent: Intent | None) -> Request:
+    """Return an unclear message as `interpret_message` does, with the intent that a model has found in
     it; if it found none, the words decide."""
     request = replace(request, unclear=False)
     if request.command_call:  # a question that follows another one
         return request
     if intent is None:
-        return read_message(request, commands)
+        return interpret_message(request, commands)
     request = replace(request, around_name=None)
     if intent.act in (DialogueAct.REMARK, DialogueAct.HEADLINE):
         return replace(request, plain_answer=answer_judged(request, intent.act))

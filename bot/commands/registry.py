@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.app import App
-from bot.commands.addressing import read_judged, read_message
+from bot.commands.addressing import apply_judgment, interpret_message
 from bot.commands.intents import Intent
 from bot.commands.plain_messages import count_headlines
 from bot.commands.rights import JUDGED, LOOKS, SEARCHES, Act, Effect, Ownership, explain_refusal
@@ -189,12 +189,12 @@ class Registry:
     def read(self, request: Request, *, has_judge: bool = False) -> Request:
         """Return an event with the command that it means, or with how its message is answered; if
         a model can be asked, it may stay unclear."""
-        return read_message(request, self._by_name, has_judge=has_judge)
+        return interpret_message(request, self._by_name, has_judge=has_judge)
 
-    def read_judged(self, request: Request, intent: Intent | None) -> Request:
+    def apply_judgment(self, request: Request, intent: Intent | None) -> Request:
         """Return an unclear event with the command that it means, or with how it is answered, by
         the intent that a model has found in it, if any."""
-        return read_judged(request, self._by_name, intent)
+        return apply_judgment(request, self._by_name, intent)
 
     async def answer(self, request: Request, app: App) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""

@@ -333,7 +333,7 @@ class Conversation:
         corpora = await self._app.shown_to(request.known_chat).corpora.list()
         with asked_by(self._name_asker(request)):
             intent = await judge.judge_intent(request, corpora)
-        return self.registry.read_judged(request, intent)
+        return self.registry.apply_judgment(request, intent)
 
     async def _build_reply(self, request: Request) -> Reply | None:
         """Return the reply, or None for no reply, which is usual for overheard messages."""

@@ -2,13 +2,16 @@
 
 import argparse
 import ast
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from bench import mutants
-from bench.mutants import CORE, ROOT, Copies, list_mutants, list_tests, try_module
+from bench.mutants import CORE, ROOT, TESTS, Copies, list_mutants, list_tests, try_module
+from bench.store import folder
 
 MODULE = '''
 """At most 3."""
@@ -41,15 +44,42 @@ def test_a_mutant_differs_from_its_module_in_one_line() -> None:
         assert sum(a != b for a, b in zip(original, lines, strict=True)) == 1, mutant
 
 
-def test_the_modules_of_the_core_and_their_tests_exist() -> None:
-    assert not [module for module in CORE if not (ROOT / module).is_file()]
-    tests = {path for module in CORE for path in list_tests(module)}
+def test_the_modules_of_the_tables_and_their_tests_exist() -> None:
+    modules = (*CORE, *TESTS)
+    assert not [module for module in modules if not (ROOT / module).is_file()]
+    tests = {path for module in modules for path in list_tests(module)}
     assert not [path for path in tests if not (ROOT / "tests" / path).exists()]
 
 
 def test_other_modules_map_to_their_mirrored_tests() -> None:
     assert list_tests("engine/query/find.py") == ("engine/query",)
     assert list_tests("engine/text/clean.py") == ("engine/text/test_clean.py",)
+
+
+def test_sigterm_ends_a_bench_in_order() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as ended, folder() as place:
+        signal.raise_signal(signal.SIGTERM)
+    assert (ended.value.code, place.exists()) == (128 + signal.SIGTERM, False)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_tests_that_run_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, copied = tmp_path / "source", tmp_path / "copied"
+    (source / "tests").mkdir(parents=True)
+    copied.mkdir()
+    begun = tmp_path / "begun"
+    hanging = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)\n"
+    (source / "tests" / "test_hanging.py").write_text(hanging)
+    (source / "hanging.py").touch()
+    monkeypatch.setattr(mutants, "ROOT", source)
+    copies = Copies(copied, 1, "")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(copies.is_noticed, "hanging.py", "", ["test_hanging.py"], 600)
+        while not begun.exists():
+            time.sleep(0.01)
+        copies.end()
+        assert waiting.result()
 
 
 @pytest.mark.slow  # starts pytest four times

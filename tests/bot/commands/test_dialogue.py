@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.commands.dialogue_acts import interpret_text
-from bot.commands.intents import Intent, read_examples
+from bot.commands.intents import Classification, Intent, IntentClassifier, read_examples
 from bot.commands.subscription_parser import read_subscription
 from bot.i18n.words import words_for
 from bot.request import Person, RepliedMessage, Trigger
@@ -339,3 +339,19 @@ async def test_short_news_in_lower_case_is_searched_for_in_private(bot: Bot, tex
 async def test_thanks_with_more_to_say_get_a_smiley(bot: Bot) -> None:
     said = await bot.say("thank you so much, made my morning", place=GROUP)
     assert not said.text
+
+
+@pytest.mark.parametrize("text", ["a bad harvest makes coffee dear again", "who are you?"])
+async def test_a_message_is_classified_once(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    classified: list[str] = []
+    classify = IntentClassifier.classify
+
+    def note(self: IntentClassifier, text: str) -> Classification:
+        classified.append(text)
+        return classify(self, text)
+
+    monkeypatch.setattr(IntentClassifier, "classify", note)
+    await bot.say(text)
+    assert classified == [text]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.addressing import read_message
+from bot.commands.addressing import interpret_message
 from bot.commands.dialogue_acts import interpret_text
 from bot.commands.headline_detection import is_plain_news, talks_to_somebody
 from bot.commands.plain_messages import MessageKind, classify_message, is_remark, may_wait
@@ -72,7 +72,7 @@ def test_small_talk_is_recognised(text: str) -> None:
 @pytest.mark.parametrize("text", listed(QUESTIONS))
 @pytest.mark.parametrize("trigger", [Trigger.ADDRESSED, Trigger.REPLY])
 def test_questions_about_the_account_are_asked(text: str, trigger: Trigger) -> None:
-    assert read_message(event(text, trigger=trigger), NAMES).text == f"/ask {text}"
+    assert interpret_message(event(text, trigger=trigger), NAMES).text == f"/ask {text}"
 
 
 @pytest.mark.parametrize("text", listed(COMMANDS))

@@ -10,7 +10,6 @@ import pytest
 from bot.commands import standard_commands
 from bot.conversation.admission import AdmitEverybody, Stop
 from bot.conversation.gates import Gates, not_meant
-from bot.conversation.turns import RecentPastes
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats
@@ -300,17 +299,3 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
 @pytest.mark.parametrize("text", ["/save https://example.org/news", f"/Poll {HEADLINE}"])
 def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> None:
     assert not_meant(overheard(text)) == "overheard, no headline"
-
-
-class TestPasted:
-    def test_messages_within_a_minute_count_as_several_pastes(self) -> None:
-        pasted, later = RecentPastes(), NOW + timedelta(seconds=59)
-        first, second = event("Coffee"), event("Tea", now=later)
-        pasted.note(first)
-        assert not pasted.is_one_of_several(first)
-        pasted.note(second)
-        assert pasted.is_one_of_several(first)
-        assert pasted.is_one_of_several(second)
-        third = event("Milk", now=later + timedelta(minutes=1))
-        pasted.note(third)
-        assert not pasted.is_one_of_several(third)

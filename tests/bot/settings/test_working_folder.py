@@ -1,6 +1,7 @@
 """A config.toml that somebody else put into the working folder does not take keys away unseen."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,17 @@ def test_addresses_of_a_folder_are_told_once_and_again_when_they_change(folder: 
     assert "([slack] api_base)" in (tell_new_endpoints(path) or "")
     path.write_text("[search]\nlimit = 4\n")
     assert tell_new_endpoints(path) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of files")
+def test_what_was_told_is_noted_for_its_user_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = folder / "new" / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    assert [bool(tell_new_endpoints(Path("config.toml"))) for _ in range(2)] == [True, False]
+    (notes,) = (cache / "presagio").iterdir()
+    assert stat.S_IMODE(notes.stat().st_mode) == stat.S_IRUSR | stat.S_IWUSR
 
 
 def test_where_nothing_can_be_noted_it_is_told_each_time(
