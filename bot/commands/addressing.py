@@ -49,7 +49,7 @@ def read_address(request: Request) -> Request:
         request = _read_around_name(request, *request.around_name)
         if request.around_name:
             return request
-    if request.trigger not in (Trigger.ADDRESSED, Trigger.REPLY) or request.command_call:
+    if request.trigger in (Trigger.OVERHEARD, Trigger.BUTTON) or request.command_call:
         return request
     if bare := _BARE_COMMAND.fullmatch(request.text):
         command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
