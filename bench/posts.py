@@ -55,7 +55,7 @@ from bench.unjudged import (
 from bot.app import App
 from engine.chat import Chat
 from engine.feeds.feed import Story
-from engine.posting.choose import PROMISE_HITS, measure_promise, select_finds
+from engine.posting.choose import PROMISE_HITS, measure_promise, remember_post, select_finds
 from engine.posting.delivery import PostedTweet, SelectedFind, StoryFind, Subscription
 from engine.search import HitKind, Mode, Prophecy, SearchRequest
 
@@ -128,7 +128,7 @@ def post_days(subscription: Subscription, founds: Sequence[Found]) -> list[list[
     for finds in (by_day[day] for day in sorted(by_day)):
         now = max(find.story.published for find in finds) + timedelta(hours=12)
         selected = select_finds(subscription, finds, posted, now).selected
-        posted += [_remember(each, now) for each in selected]
+        posted += [remember_post(each, now) for each in selected]
         posts.append(list(selected))
     return posts
 
@@ -144,18 +144,6 @@ def _build_find(number: int, found: Found) -> StoryFind:
     prophecy = replace(found.prophecy, hits=hits)
     return StoryFind(
         id=number, story=story, corpus=found.question.collection.archive, prophecy=prophecy
-    )
-
-
-def _remember(selected: SelectedFind, now: datetime) -> PostedTweet:
-    candidate = selected.hit.candidate
-    return PostedTweet(
-        story_id=selected.find.story.id,
-        corpus=selected.find.corpus,
-        external_id=candidate.external_id,
-        text=candidate.text,
-        posted_at=now,
-        kind=selected.hit.kind,
     )
 
 

@@ -78,8 +78,8 @@ def interpret_message(
 
 
 def apply_judgment(request: Request, commands: Collection[str], intent: Intent | None) -> Request:
-    """Return an unclear message as `interpret_message` does, with the intent that a model has found in
-    it; if it found none, the words decide."""
+    """Return an unclear message as `interpret_message` does, by the intent that a model has found
+    in it; if it found none, the words decide."""
     request = replace(request, unclear=False)
     if request.command_call:  # a question that follows another one
         return request

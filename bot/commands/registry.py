@@ -26,6 +26,7 @@ _MAX_ARCHIVES = 5  # that a reply names
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 _LONGEST_NAME = 30
 _SIMILARITY = 0.65  # of difflib, from 0 to 1: "whi" is like "why", "porque" is not like "more"
+_LONGEST_PARTICLE = 3  # letters
 _FEWEST_LETTERS = 2  # of the beginning of a command: "/pic" for /picture
 # What commands are called in Spanish by those who guess.
 _IN_SPANISH: Mapping[str, str] = {
@@ -244,6 +245,13 @@ class Registry:
             return action.name if action and action.name in self._actions else "button"
         command = self._by_name.get(request.command_call[0]) if request.command_call else None
         return command.name if command else "message"
+
+    def is_like_command(self, name: str) -> bool:
+        """Return whether a first word is the name of a command, or nearly so; short words, such as
+        "how" and "el", begin sentences."""
+        folded = fold_case_and_accents(name)
+        is_near = len(folded) > _LONGEST_PARTICLE and self._find_near(folded)
+        return folded in self._by_name or bool(is_near)
 
     def counts(self, request: Request) -> int:
         """Return how many searches an event counts as: one for each headline that is answered."""

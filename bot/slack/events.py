@@ -47,6 +47,9 @@ _ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 SHORTCUT = "find_prophecy"
+_FEWEST_AFTER_NAME = (
+    2  # words after the first of a headline or a question; fewer are a wrong command
+)
 
 _UNNAMED_PLACES = {"directmessage", "privategroup"}
 
@@ -311,18 +314,24 @@ async def person_of(user_id: str, myself: SlackIdentity, *, bot: bool = False) -
     )
 
 
-async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:
-    """Return the request in a slash command. "/presagio why" and "/omen-why" are "/why"."""
+async def read_command(
+    body: Payload, myself: SlackIdentity, *, now: datetime, is_command: Callable[[str], bool]
+) -> Request:
+    """Return the request in a slash command. "/presagio why" and "/omen-why" are "/why", and what
+    follows "/presagio" and names no command, not even nearly, is said to the bot."""
     # No command has a hyphen: what precedes one is the prefix that the manifest was made with.
     name, text = body["command"].lstrip("/").rpartition("-")[2], body.get("text", "").strip()
+    said = ""
     if name == "presagio":
         name, _, text = (text or "help").lstrip("/").partition(" ")
+        if len(text.split()) >= _FEWEST_AFTER_NAME and not is_command(name):
+            said = plain_text(f"{name} {text}")
     return Request(
         event_id=f"command:{body['trigger_id']}",
         place=replace(_place_in(body["channel_id"]), title=_read_channel_name(body)),
         person=await person_of(body["user_id"], myself),
         trigger=Trigger.COMMAND,
-        text=f"/{name} {plain_text(text)}".strip(),
+        text=said or f"/{name} {plain_text(text)}".strip(),
         now=now,
         needs_step=True,
         inquiries=_inquire_about(body["user_id"], body["channel_id"], myself),

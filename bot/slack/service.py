@@ -280,7 +280,8 @@ class SlackService:
         for name, read in _READERS.items():
             app.event(name)(ack=_acknowledge, lazy=[on(_of_event(read))])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
-        app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
+        commands = partial(read_command, is_command=self._conversation.registry.is_like_command)
+        app.command(_ANY)(ack=_acknowledge, lazy=[on(commands)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
         app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[on(read_shortcut)])
         return app

@@ -20,7 +20,7 @@ from db.pool import Store
 from db.posting.subscriptions import chat_of, read_posted
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
-from engine.posting.choose import RETOLD_AFTER, has_duplicate_story
+from engine.posting.choose import RETOLD_AFTER, has_duplicate_story, list_good_hits
 from engine.posting.delivery import (
     Delivery,
     DeliveryState,
@@ -113,7 +113,7 @@ async def _find_retold(
         for number, decision in enumerate(decisions)
         for item in decision.selected
         for post in told.get(decision.subscription.chat.id, ())
-        if has_duplicate_story(item.find, post)
+        if has_duplicate_story(item.find, post, now)
     }
 
 
@@ -191,7 +191,7 @@ async def _owe_deliveries(
         [
             (promise.chat.id, item.find.story.id, delivery, answer["id"], item.find.corpus,
              item.hit.candidate.external_id, item.hit.candidate.text, now,
-             item.hit.kind)
+             item.hit.kind, sorted(list_good_hits(item.find)))
             for (promise, item, delivery), answer in zip(posts, answers, strict=True)
         ],
     )  # fmt: skip

@@ -41,7 +41,8 @@ class Stories(Store, sql="news"):
     async def find_unsearched(
         self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
     ) -> list[Story]:
-        """Return stories first seen since `since` without a find in `corpus`, oldest first.
+        """Return stories that feeds brought since `since`, without a find in `corpus`, oldest
+        first.
 
         With `configured`, the corpus of chats that name none, returns only stories that some active
         subscription to `corpus` can see.
@@ -323,10 +324,9 @@ def read_posted(rows: Sequence[asyncpg.Record]) -> dict[int, list[PostedTweet]]:
     posted: dict[int, list[PostedTweet]] = {}
     for row in rows:
         columns = dict(row)
-        kind, words = columns.pop("kind"), tuple(columns.pop("words"))
-        posted.setdefault(columns.pop("chat_id"), []).append(
-            PostedTweet(**columns, words=words, kind=HitKind(kind) if kind else None)
-        )
+        columns["kind"] = HitKind(columns["kind"]) if columns["kind"] else None
+        columns |= {"words": tuple(columns["words"]), "hits": frozenset(columns["hits"])}
+        posted.setdefault(columns.pop("chat_id"), []).append(PostedTweet(**columns))
     return posted
 
 

@@ -204,14 +204,18 @@ DELETE FROM feed f
 SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 
 -- name: unsearched(corpus, first_seen_from, limit, default_corpus)
--- Chosen first and told then: the feeds of a story are looked up only for those within the limit.
+-- Chosen first and told then: the feeds of a story are looked up only for those within the limit. A
+-- feed may tell an old story by its link to readers of another corpus, or after its find is gone.
 WITH reader AS MATERIALIZED (
     SELECT DISTINCT c.id AS chat_id FROM chat c JOIN subscription w ON w.chat_id = c.id
      WHERE w.mode <> 'off' AND c.active AND (c.corpus = $1 OR c.corpus IS NULL AND $4 = $1)
+), recent AS (
+    SELECT id FROM story WHERE first_seen_at >= $2
+     UNION
+    SELECT story_id FROM headline WHERE last_seen_at >= $2 AND seen_at >= $2
 ), chosen AS MATERIALIZED (
-    SELECT s.id FROM story s
-     WHERE s.first_seen_at >= $2
-       AND NOT EXISTS (SELECT FROM find WHERE story_id = s.id AND corpus = $1)
+    SELECT s.id FROM story s JOIN recent USING (id)
+     WHERE NOT EXISTS (SELECT FROM find WHERE story_id = s.id AND corpus = $1)
        AND ($4::text IS NULL OR EXISTS (
             SELECT FROM headline h JOIN feed f ON f.id = h.feed_id
              WHERE h.story_id = s.id
@@ -271,8 +275,8 @@ UPDATE find SET state = 'dull'
  WHERE state = 'promising' AND found_at < $1 AND coverage < $2
 
 -- name: finds_for_chat(chat_id, corpus, found_from)
--- The story in the words of the chat's own feeds. They may tell it days after a feed that the chat did
--- not have yet: what was found for it counts from then on.
+-- The story in the words of the chat's own feeds. They may tell it weeks after a feed that the chat
+-- does not have: what was found for it counts from then on.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
        s.language, v.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
        s.words, s.link_key
@@ -287,8 +291,9 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
                            FILTER (WHERE category IS NOT NULL), '{}') AS categories
          FROM visible_headline WHERE chat_id = $1 AND story_id = s.id
        HAVING count(*) > 0) v
- WHERE f.corpus = $2 AND f.found_at >= $3::timestamptz - interval '7 days'
-   AND greatest(f.found_at, v.first_seen_at) >= $3
+ WHERE f.corpus = $2 AND greatest(f.found_at, v.first_seen_at) >= $3
+   AND (f.found_at >= $3 OR f.story_id IN (
+            SELECT story_id FROM headline WHERE last_seen_at >= $3 AND seen_at >= $3))
    AND f.state IN ('judged', 'unjudged') AND f.prophecy IS NOT NULL
  ORDER BY f.found_at, f.id
 
@@ -312,10 +317,9 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
                            FILTER (WHERE category IS NOT NULL), '{}') AS categories
          FROM visible_headline h WHERE h.chat_id = w.chat_id AND h.story_id = s.id
        HAVING count(*) > 0) v
- WHERE f.found_at >= $4::timestamptz - interval '7 days'
-   AND greatest(f.found_at, v.first_seen_at) >= $4 AND f.prophecy IS NOT NULL
-   AND (f.found_at >= $4
-        OR s.id IN (SELECT story_id FROM headline WHERE last_seen_at >= $4 AND seen_at >= $4))
+ WHERE greatest(f.found_at, v.first_seen_at) >= $4 AND f.prophecy IS NOT NULL
+   AND (f.found_at >= $4 OR f.story_id IN (
+            SELECT story_id FROM headline WHERE last_seen_at >= $4 AND seen_at >= $4))
    AND (f.state = 'unjudged' OR f.state = 'judged' AND f.best >= $3::integer)
    AND NOT EXISTS (SELECT FROM posted p WHERE p.chat_id = w.chat_id AND p.story_id = s.id)
  ORDER BY w.chat_id, f.found_at, f.id
@@ -362,7 +366,9 @@ SELECT judged, waits,
        SELECT coalesce(bool_or(f.state = 'judged'), false) AS judged,
               coalesce(bool_or(f.state IN ('promising', 'unjudged')), false) AS waits
          FROM find f
-        WHERE f.corpus = w.corpus AND f.found_at >= $4::timestamptz - interval '7 days'
+        WHERE f.corpus = w.corpus
+          AND (f.found_at >= $4 OR f.story_id IN (
+                   SELECT story_id FROM headline WHERE last_seen_at >= $4 AND seen_at >= $4))
           AND EXISTS (SELECT FROM visible_headline v
                        WHERE v.chat_id = w.chat_id AND v.story_id = f.story_id
                          AND greatest(f.found_at, v.seen_at) >= $4)) AS seen

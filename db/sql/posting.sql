@@ -74,7 +74,7 @@ UPDATE subscription s SET due_at = n.due_at
  WHERE s.chat_id = n.chat_id AND s.topic = n.topic AND s.revision = n.revision
 
 -- name: posted(chat_ids, posted_from)
-SELECT p.chat_id, p.story_id, p.corpus, p.external_id, p.text, p.posted_at, p.kind,
+SELECT p.chat_id, p.story_id, p.corpus, p.external_id, p.text, p.posted_at, p.kind, p.hits,
        coalesce(s.words, '{}') AS words, s.link_key
   FROM posted p LEFT JOIN story s ON s.id = p.story_id
  WHERE p.chat_id = ANY ($1::bigint[]) AND p.posted_at >= $2
@@ -123,10 +123,11 @@ SELECT $1, $2, $4::text::json, $5, $5
                     WHERE chat_id = $2 AND starts_with(key, $3) AND created_at > $6)
 ON CONFLICT (key) DO NOTHING RETURNING id
 
--- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at, kind)
+-- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at, kind,
+--             hits)
 INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at,
-                    kind)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                    kind, hits)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 
 -- name: lease(now, platforms, begun_after, limit, leased_until)
 -- The conditions on d are checked again, in case another process has leased it meanwhile.

@@ -35,6 +35,10 @@ _EARLIER_CASE_EVERY = timedelta(days=7)
 AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
 # A story is not told again in the words of another feed within this time.
 RETOLD_AFTER = timedelta(days=31)
+# Papers head one piece of news so differently that in one pair of thirteen the words are nearly the
+# same. Headlines of a few days tell one story if they share words, and tweets that foretold them.
+_FOLLOWED_FOR = timedelta(days=3)
+_FEWEST_IN_COMMON = 3  # words and tweets together
 _DUPLICATE_RATIO = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED_CHARACTERS = 5_000
 
@@ -212,14 +216,45 @@ def is_worth_saying(prophecy: Prophecy, last_kind: HitKind, unjudged_coverage: f
     return _check_strength(best, last_kind, unjudged_coverage) is None
 
 
-def has_duplicate_story(find: StoryFind, posted: StoryFind | PostedTweet) -> bool:
-    """Tell whether a find's story is one that was posted: the same link, or nearly the same words.
+def has_duplicate_story(find: StoryFind, posted: PostedTweet, now: datetime) -> bool:
+    """Tell whether a find's story is one that was posted: the same link, or nearly the same words,
+    or, a few days later, words and tweets in common.
 
     The two may come from different feeds, as other chats see them.
     """
     if find.link_key is not None and find.link_key == posted.link_key:
         return True
-    return is_near_duplicate(find.words, posted.words)
+    if is_near_duplicate(find.words, posted.words):
+        return True
+    if find.corpus != posted.corpus or posted.posted_at <= now - _FOLLOWED_FOR:
+        return False
+    tweets = len(list_good_hits(find) & posted.hits)
+    return tweets > 0 and tweets + len({*find.words} & {*posted.words}) >= _FEWEST_IN_COMMON
+
+
+def list_good_hits(find: StoryFind) -> frozenset[str]:
+    """Return the ids of the hits that were judged good enough to be posted, of whatever kind."""
+    return frozenset(
+        hit.candidate.external_id
+        for hit in find.prophecy.hits
+        if check_judgment(hit, HitKind.EARLIER_CASE) is None
+    )
+
+
+def remember_post(selected: SelectedFind, now: datetime) -> PostedTweet:
+    """Return what a chat that is sent a find at `now` has been told."""
+    find, candidate = selected.find, selected.hit.candidate
+    return PostedTweet(
+        story_id=find.story.id,
+        corpus=find.corpus,
+        external_id=candidate.external_id,
+        text=candidate.text,
+        posted_at=now,
+        kind=selected.hit.kind,
+        words=find.words,
+        link_key=find.link_key,
+        hits=list_good_hits(find),
+    )
 
 
 class _PostHistory:
@@ -227,10 +262,9 @@ class _PostHistory:
 
     def __init__(self, posted: Sequence[PostedTweet], since: datetime, now: datetime) -> None:
         recent = [post for post in posted if post.posted_at > since]
+        self._now = now
         self._story_ids = {post.story_id for post in posted}
-        self._stories: list[PostedTweet | StoryFind] = [
-            post for post in posted if post.posted_at > now - RETOLD_AFTER
-        ]
+        self._stories = [post for post in posted if post.posted_at > now - RETOLD_AFTER]
         self._ids = {(post.corpus, post.external_id) for post in recent}
         self._texts = [_normalise_text(post.text) for post in recent]
         self._earlier_case = any(
@@ -243,7 +277,7 @@ class _PostHistory:
 
     def has_duplicate(self, find: StoryFind) -> bool:
         """Tell whether the chat was told the same news as another story, of another feed."""
-        return any(has_duplicate_story(find, posted) for posted in self._stories)
+        return any(has_duplicate_story(find, posted, self._now) for posted in self._stories)
 
     def check_repetition(self, find: StoryFind, hit: Hit) -> RejectionReason | None:
         """Return why the chat has been told as much before, or None."""
@@ -263,7 +297,7 @@ class _PostHistory:
     def add(self, selected: SelectedFind) -> None:
         self._earlier_case |= selected.hit.kind is HitKind.EARLIER_CASE
         self._story_ids.add(selected.find.story.id)
-        self._stories.append(selected.find)
+        self._stories.append(remember_post(selected, self._now))
         self._ids.add((selected.find.corpus, selected.hit.candidate.external_id))
         self._texts.append(_normalise_text(selected.hit.candidate.text))
 

@@ -138,7 +138,8 @@ class OwedPost:
 class PostedTweet:
     """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    `words` and `link_key` are the story's, as in StoryFind.
+    `words` and `link_key` are the story's, as in StoryFind; `hits` are the ids of all texts that
+    were good enough to be posted for it.
     """
 
     story_id: int | None  # None once the story has been deleted, with its words
@@ -149,6 +150,7 @@ class PostedTweet:
     kind: HitKind | None = None
     words: tuple[str, ...] = ()
     link_key: str | None = None
+    hits: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,8 @@ WAYS = [way for size in FEEDS for way in combinations(FEEDS, size + 1)]
 
 
 def tell(day: int, feed: int) -> NewHeadline:
-    """The news of a day in the words of a feed: nearly the same, or with the link of the others."""
+    """The news of a day in the words of a feed: nearly the same, or others with the same link, or
+    others with the same tweets."""
     city, what = f"city{day}x", f"harbour{day}x"
     words = [
         f"Mayor of {city} opens {what} after years of costly delays and quarrels",
@@ -40,8 +41,8 @@ def tell(day: int, feed: int) -> NewHeadline:
         f"After years of costly delays and quarrels mayor of {city} opens {what}",
     ]
     other = [f"{word} {word}s {city}" for word in ("Ribbon", "Crowd", "Ship", "Champagne")]
-    link = f"https://agency.test/{day}" if day % 2 else f"https://paper{feed}.test/{day}"
-    text = (other if day % 2 else words)[feed]
+    link = f"https://agency.test/{day}" if day % 3 == 1 else f"https://paper{feed}.test/{day}"
+    text = (words if day % 3 == 0 else other)[feed]
     return make_headline(text, link=link, published=NOW + day * DAY, identity=f"{day} {feed}")
 
 
@@ -77,7 +78,8 @@ async def test_ten_days_of_four_feeds_shared_in_all_ways_tell_each_story_once(
             feed, now = (day + place) % len(FEEDS), post_at + minutes * MINUTE
             feeds[feed], _ = await brought(storage, feeds[feed], tell(day, feed), now=now)
             for story in await Stories(storage).find_unsearched("demo", since=NOW, limit=9):
-                await found(storage, story, foretold(story.id), now=now)
+                tweets = foretold(1000 + day if day % 3 == 2 else story.id)
+                await found(storage, story, tweets, now=now)
     await decide_due_posts(work, now=NOW + (DAYS + 1) * DAY + MINUTE)
     async with storage.connection() as connection:
         rows = await connection.fetch(

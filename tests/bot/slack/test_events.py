@@ -283,11 +283,19 @@ async def test_other_bots_and_the_bot_itself_are_recognised() -> None:
         ("/presagio", "why 2", "/why 2"),
         ("/presagio", "/why", "/why"),
         ("/presagio", "", "/help"),
+        ("/presagio", "nonsense today", "/nonsense today"),
+        ("/presagio", "Pope visits &amp; prays", "Pope visits & prays"),
+        ("/presagio", "why Pope visits Cuba", "/why Pope visits Cuba"),
+        ("/prophecy", "Pope visits Cuba", "/prophecy Pope visits Cuba"),
     ],
 )
-async def test_a_subcommand_is_a_command(command: str, text: str, expected: str) -> None:
+async def test_a_subcommand_is_a_command_and_other_words_are_said_to_the_bot(
+    command: str, text: str, expected: str
+) -> None:
     body = {"command": command, "text": text, "user_id": "UADMIN", "channel_id": "C1"}
-    request = await read_command(body | {"trigger_id": "t"}, MYSELF, now=NOW)
+    request = await read_command(
+        body | {"trigger_id": "t"}, MYSELF, now=NOW, is_command={"why", "help"}.__contains__
+    )
     assert (request.text, request.trigger) == (expected, Trigger.COMMAND)
     assert await request.inquiries.is_admin()
 
@@ -306,7 +314,7 @@ async def test_a_channel_is_no_direct_message_whatever_its_name(
 ) -> None:
     said = {"command": "/why", "trigger_id": "t", "user_id": "U1"}
     body = said | {"channel_id": channel, "channel_name": name}
-    place = (await read_command(body, MYSELF, now=NOW)).place
+    place = (await read_command(body, MYSELF, now=NOW, is_command=bool)).place
     assert place.private is private
     assert place.title == ("#general" if name == "general" else None)
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import datetime
 
+import pytest
+
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
@@ -238,23 +240,34 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     assert mine.story.categories == ("all", "club")
 
 
+@pytest.mark.parametrize(
+    ("link", "text", "hours"),
+    [
+        (None, STORM, 30),
+        (URL, "Lisbon counts its boats", 30),
+        (URL, "Lisbon counts its boats", 600),
+    ],
+)
 async def test_a_find_counts_from_when_a_feed_of_the_chat_tells_its_story(
-    database: Database,
+    database: Database, link: str | None, text: str, hours: int
 ) -> None:
+    """By its words within days, by its link however late."""
     feeds, finds = Feeds(database), Finds(database)
     one, two = await subscribed(database, "1"), await subscribed(database, "2")
     first, second = "https://own.test/first", "https://own.test/second"
     await feeds.add(one.chat, first, category=None, now=NOW)
     (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
-    _, (story,) = await brought(database, feed, make_headline(STORM))
+    _, (story,) = await brought(database, feed, make_headline(STORM, link=link))
     find = await found(database, story, [tweet(1)])
     await run_sql(database, "UPDATE find SET best = 6")
-    later = NOW + 30 * HOUR
+    later = NOW + hours * HOUR
     for url in (first, second):
         await feeds.add(two.chat, url, category=None, now=later)
     claimed = await feeds.claim_due(now=later, limit=9, lease=MINUTE)
     (feed,) = [each for each in claimed if each.url == second]
-    _, stories = await brought(database, feed, make_headline(STORM, link=URL), now=later)
+    _, stories = await brought(
+        database, feed, make_headline(text, link=URL, published=later), now=later
+    )
     assert stories == []
     since, wanted = later - 25 * HOUR, [(one, "demo"), (two, "demo")]
     assert await seen(database, one, since=since) == []  # it could be told at its time
@@ -359,6 +372,33 @@ async def test_only_stories_visible_to_a_reader_of_the_corpus_are_searched(
     await subscribed(database, "2", PostingMode.DAILY)
     assert await searched("demo") == [public.id]
     await Chats(database).set_active(other.platform, "2", active=False)
+    assert await searched("demo") == []
+
+
+async def test_an_old_story_is_searched_for_the_readers_of_a_feed_that_tells_it_now(
+    database: Database,
+) -> None:
+    """By its link, in their corpus; not for those of the feed that told it first."""
+    (feed,) = await configured(database, URL)
+    await brought(database, feed, make_headline(STORM, link=URL))
+    chat, later = await reader(database, "1", "alone"), NOW + 5 * DAY
+    await Feeds(database).add(chat, "https://own.test", now=later)
+
+    async def searched(corpus: str) -> list[str]:
+        stories = await Stories(database).find_unsearched(
+            corpus, since=later - DAY, limit=9, configured="demo"
+        )
+        return [story.text for story in stories]
+
+    assert await searched("alone") == []
+    (own,) = [
+        each
+        for each in await Feeds(database).claim_due(now=later, limit=9, lease=MINUTE)
+        if not each.configured
+    ]
+    again = make_headline("Lisbon counts its boats", link=URL, published=later)
+    assert (await brought(database, own, again, now=later))[1] == []
+    assert await searched("alone") == [STORM]
     assert await searched("demo") == []
 
 

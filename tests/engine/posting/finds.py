@@ -72,7 +72,10 @@ def posted(
     days_ago: float = 1,
     corpus: str = "demo",
     kind: HitKind | None = None,
+    words: tuple[str, ...] = (),
+    hits: tuple[str, ...] = (),
 ) -> PostedTweet:
+    """A text that was told, of the news with these words, which `hits` foretold as well."""
     return PostedTweet(
         story_id=story_id,
         corpus=corpus,
@@ -80,4 +83,6 @@ def posted(
         text=text,
         posted_at=NOW - timedelta(days=days_ago),
         kind=kind,
+        words=words,
+        hits=frozenset(f"id of {each}" for each in (text, *hits)),
     )

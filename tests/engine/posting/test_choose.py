@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.chat import Chat
+from engine.feeds.decide import words_of
 from engine.posting.choose import (
     AGAIN_AFTER,
     MismatchReason,
@@ -100,6 +101,40 @@ def test_news_are_not_told_again_as_the_story_of_another_feed_for_a_month(
     past = posted("a first tweet", days_ago=days_ago)
     past = replace(past, words=NEWS, link_key="news.test/1")
     assert chosen_texts([again], past) == ["a second tweet"] * told
+
+
+@pytest.mark.parametrize(
+    ("headline", "tweets", "days_ago", "told"),
+    [
+        ("Brokers stunned: coffee at a record", "a", 2.9, False),
+        ("Brokers stunned: coffee at a record", "a", 3.1, True),
+        ("Brokers stunned by coffee", "a", 1, True),
+        ("Brokers stunned by coffee", "ab", 1, False),
+        ("El café bate todas las marcas", "ab", 1, True),
+        ("El café bate todas las marcas", "abc", 1, False),
+        ("Brokers stunned: coffee at a record", "", 1, True),
+    ],
+)
+def test_news_under_another_headline_are_known_by_the_tweets_that_foretold_them(
+    headline: str, tweets: str, days_ago: float, told: bool
+) -> None:
+    again = replace(find(2, *map(hit, [*tweets, "new"])), words=words_of(headline))
+    past = posted("a", days_ago=days_ago, words=NEWS, hits=("b", "c"))
+    assert bool(chosen_texts([again], past)) == told
+    weak = replace(
+        again, prophecy=prophecy(*(hit(each, judgment=4) for each in tweets), hit("new"))
+    )
+    assert chosen_texts([weak], past) == ["new"]
+    assert chosen_texts([replace(again, corpus="other")], past)
+
+
+def test_one_post_holds_one_of_two_headlines_that_the_same_tweets_foretold() -> None:
+    headlines = ("Coffee hits record high", "Record prices: brokers cheer coffee")
+    both = [
+        replace(find(number, hit("x"), hit("y")), words=words_of(text))
+        for number, text in enumerate(headlines, 1)
+    ]
+    assert chosen_texts(both) == ["x"]
 
 
 TEXT = "The price of coffee will go up and nobody will do anything about it."

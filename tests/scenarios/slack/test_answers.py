@@ -167,6 +167,26 @@ async def test_a_slash_command_answers_all_and_an_error_only_its_author(
     await slack_bot.replies(2)
 
 
+async def test_words_after_the_name_of_the_app_are_said_to_the_bot(slack_bot: SlackStage) -> None:
+    alice, general = slack_bot.alice, slack_bot.general
+    await alice.commands(general, "/presagio", HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert is_answer(answer)
+    assert HEADLINE in answer.visible, "nobody else has read the command"
+    for text, told in (
+        ("how do I get this every morning?", "This does it: /presagio subscribe daily 9:00"),
+        ("anything about the moon?", "The harvest moon is high."),
+        ("sbuscribe daily 9", "Did you mean /presagio subscribe?"),
+    ):
+        await alice.commands(general, "/presagio", text)
+        await slack_bot.slack.until(
+            lambda told=told: any(
+                told in message.visible for message in slack_bot.slack.bot_messages
+            )
+        )
+    await slack_bot.replies(4)
+
+
 async def test_a_slash_command_works_where_the_bot_is_no_member(slack_bot: SlackStage) -> None:
     elsewhere = slack_bot.slack.channel("elsewhere", [slack_bot.alice], with_bot=False)
     await slack_bot.alice.commands(elsewhere, "/prophecy", HEADLINE)
