@@ -411,14 +411,19 @@ class TestEveryPage:
         answered = await web.get("/prophecy", headline="coffee", date="1", corpus="small")
         assert texts(LexborHTMLParser(answered.text), "#corpus [selected]") == ["small"]
 
-    async def test_not_found_page_offers_the_timeline_and_corpora(
+    async def test_not_found_page_offers_an_empty_field_and_archives(
         self, coffee_web: WebStage
     ) -> None:
-        for path in ("/nothing", "/documents/demo/0", "/corpora/gone"):
+        for path, action, archives in (
+            ("/nothing", "/prophecy", ".voices a"),
+            ("/documents/demo/0", "/search", ".kick a"),
+            ("/corpora/gone", "/prophecy", ".voices a"),
+        ):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
-            assert one(page, "form").attributes["action"] == "/search"
-            assert one(page, "form input[name=q]").attributes["value"] in (None, "")
-            [link] = [str(a.attributes["href"]) for a in page.css(".voices a")]
+            assert one(page, "form").attributes["action"] == action
+            field = one(page, "form :is(textarea, input[name=q])")
+            assert (field.attributes.get("value") or field.text()) == ""
+            [link] = [str(a.attributes["href"]) for a in page.css(archives)]
             assert (await coffee_web.get(link)).status_code == 200
 
     async def test_texts_run_in_their_own_direction(self, coffee_web: WebStage) -> None:
