@@ -120,7 +120,7 @@ async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) 
             (
                 corpus,
                 await _say_span(shared, corpus, words),
-                await _list_years(shared, corpus, words),
+                await list_years(shared, corpus, words),
             )
             for corpus in corpora
         ],
@@ -132,7 +132,7 @@ async def _show_corpus(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
     lately = await list_latest(shared, [corpus], visitor)
     return render_template(
@@ -166,7 +166,7 @@ def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], w
     return "".join(f"{sentence}. " for sentence in said).strip()
 
 
-async def _list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
+async def list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
     """Return the years in which there are texts. Raises StorageError."""
     counted = await shared.count_months(corpus)
     most = max(counted.values(), default=1)
@@ -213,7 +213,7 @@ async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
     texts = [(_describe_archived(text, corpus, words), False) for text in liked]
     days = [ArchiveDay(texts=texts)] if texts else []
@@ -236,7 +236,7 @@ async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name
             )
             for other in (day - timedelta(days=1), day + timedelta(days=1))
         ),
-        years=await _list_years(shared, corpus, words),
+        years=await list_years(shared, corpus, words),
     )
 
 
@@ -277,7 +277,7 @@ async def _show_month(
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
     when = f"{year:04}-{month:02}"
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     months = [view for each in years for view in each.months if view.posts]
     at = next((place for place, view in enumerate(months) if view.when == when), None)
     if at is None:
