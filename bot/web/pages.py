@@ -21,7 +21,7 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import MonthView, YearView, browsing, find_this_day, list_years
-from bot.web.examples import choose_examples, choose_questions, find_bundled_lead
+from bot.web.examples import Example, choose_examples, choose_questions, find_bundled_lead
 from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -195,7 +195,8 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     corpora, selected = await _list_found(request, failure.status, form)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     archive = _find_archive(request.url.path, corpora)
-    years = await _list_archived(request.app.state.shared, archive, words) if archive else ()
+    shared: SharedState = request.app.state.shared
+    years = await _list_archived(shared, archive, words) if archive else ()
     months = [month for year in years for month in year.months if month.posts]
     message, fix = _explain_failure(request.url.path, failure, archive, months, words)
     page = render_template(
@@ -209,6 +210,11 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         years=years,
         month_letters=words.months,
         nearest=_find_nearest(request.url.path, months),
+        examples=(
+            await _list_examples(shared, selected, words)
+            if selected and not archive and not form
+            else ()
+        ),
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=given_date if form and not form.date else "",
         elsewhere=ProphecyForm(
@@ -230,6 +236,14 @@ async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> 
     """Return the years of an archive, or none where they cannot be read."""
     try:
         return await list_years(shared, archive, words)
+    except PresagioError:
+        return ()
+
+
+async def _list_examples(shared: SharedState, selected: str, words: Words) -> Sequence[Example]:
+    """Return headlines to try in the corpus of that name, or none where it has none."""
+    try:
+        return await choose_examples(shared, await shared.app.corpus(selected), words)
     except PresagioError:
         return ()
 
