@@ -208,7 +208,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         fix=fix,
         archive=archive,
         years=years,
-        month_letters=words.months,
+        month_names=words.months,
         nearest=_find_nearest(request.url.path, months),
         examples=(
             await _list_examples(shared, selected, words)
