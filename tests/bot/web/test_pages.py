@@ -415,9 +415,9 @@ class TestEveryPage:
         self, coffee_web: WebStage
     ) -> None:
         for path, action, archives in (
-            ("/nothing", "/prophecy", ".voices a"),
+            ("/nothing", "/prophecy", "aside .voices a"),
             ("/documents/demo/0", "/search", ".kick a"),
-            ("/corpora/gone", "/prophecy", ".voices a"),
+            ("/corpora/gone", "/prophecy", "aside .voices a"),
         ):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
             assert one(page, "form").attributes["action"] == action
