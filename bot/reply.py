@@ -25,7 +25,7 @@ _MARKS = {
 _KINDS = {
     HitKind.PREDICTION: marked("foretold"),
     HitKind.DEMAND: marked("asked for it"),
-    HitKind.MIRROR: marked("said it of others"),
+    HitKind.MIRROR: marked("held against others"),
     HitKind.EARLIER_CASE: marked("has happened before"),
 }
 # Of a hit whose kind is not known.

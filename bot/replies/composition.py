@@ -82,10 +82,11 @@ def source_lines(source: ComposedSource, words: Words) -> Iterator[str]:
         yield _INDENT + source.passage.url
 
 
-def source_title(source: ComposedSource, words: Words) -> str:
+def source_title(source: ComposedSource, words: Words, *, names_corpus: bool = True) -> str:
     """Return the title and date of a source, and where it comes from."""
     passage = source.passage
-    kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
+    corpus = passage.corpus if names_corpus else None
+    kind = words.say("web") if passage.kind is SourceKind.WEB else corpus or ""
     date = say_date(passage.date, passage.dated_by, words)
     facts = [cited_as(passage), date, kind, *name_flags(passage.flags.names, words)]
     return " · ".join(filter(None, facts))

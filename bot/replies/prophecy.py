@@ -24,7 +24,7 @@ _NOTHING = marked("Nothing foretold this.")
 _HEADINGS = {
     HitKind.PREDICTION: marked("What was foretold"),
     HitKind.DEMAND: marked("It was asked for"),
-    HitKind.MIRROR: marked("It was said of others"),
+    HitKind.MIRROR: marked("It was once held against others"),
     HitKind.EARLIER_CASE: marked("It has happened before"),
 }
 _LONGEST_HEADLINE = 200

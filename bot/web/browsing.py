@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from math import ceil, sqrt
+from typing import cast
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.replies.dates import say_age
+from bot.replies.dates import say_age, say_lead_time
 from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
@@ -88,6 +89,11 @@ class YearView:
         """How many there are in the whole year."""
         return sum(month.posts for month in self.months)
 
+    @property
+    def most(self) -> int:
+        """How many there are in its busiest month."""
+        return max(month.posts for month in self.months)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveDay:
@@ -95,6 +101,8 @@ class ArchiveDay:
 
     day: str = ""  # ISO; "" where texts are not listed by date
     title: str = ""  # as people write it
+    since: str = ""  # how long ago that is, where this tells the days apart
+    share: int = 0  # of the longest of these times, in percent
     texts: list[tuple[ArchiveEntry, bool]] = field(default_factory=list)  # continues a thread?
     replies: list[ArchiveEntry] = field(default_factory=list)  # to others
     say_replies: str = ""
@@ -112,7 +120,7 @@ async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) 
             (
                 corpus,
                 await _say_span(shared, corpus, words),
-                await _list_years(shared, corpus, words),
+                await list_years(shared, corpus, words),
             )
             for corpus in corpora
         ],
@@ -124,7 +132,7 @@ async def _show_corpus(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
     lately = await list_latest(shared, [corpus], visitor)
     return render_template(
@@ -133,7 +141,7 @@ async def _show_corpus(
         corpus=corpus,
         asked=ProphecyForm(headline="", date=None, corpus=corpus.name),
         years=years,
-        month_letters=words.months,
+        month_names=words.months,
         facts=_say_facts(corpus, await _say_span(shared, corpus, words), years, words),
         this_day=await find_this_day(shared, corpus, words),
         liked=_describe_archived(liked[0], corpus, words) if liked else None,
@@ -158,7 +166,7 @@ def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], w
     return "".join(f"{sentence}. " for sentence in said).strip()
 
 
-async def _list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
+async def list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
     """Return the years in which there are texts. Raises StorageError."""
     counted = await shared.count_months(corpus)
     most = max(counted.values(), default=1)
@@ -205,7 +213,7 @@ async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
     texts = [(_describe_archived(text, corpus, words), False) for text in liked]
     days = [ArchiveDay(texts=texts)] if texts else []
@@ -216,11 +224,11 @@ async def _show_liked(
 async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name: str) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
     day = _read_day(request.query_params.get("day", ""), shared.now())
-    listed = await _list_day(shared, corpus, day)
+    listed, now = await _list_day(shared, corpus, day), shared.now()
     return _render_texts(
         request,
         corpus,
-        [_view_day(text, corpus, words) for text in listed],
+        [_view_day(text, corpus, words, first=listed[0], now=now) for text in listed],
         heading=f"{words.say('On this day')}: {words.day(day)}",
         beside=tuple(
             _Beside(
@@ -228,7 +236,7 @@ async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name
             )
             for other in (day - timedelta(days=1), day + timedelta(days=1))
         ),
-        years=await _list_years(shared, corpus, words),
+        years=await list_years(shared, corpus, words),
     )
 
 
@@ -241,15 +249,26 @@ def _read_day(given: str, now: datetime) -> datetime:
         return today.replace(year=_LEAP_YEAR)
 
 
-def _view_day(day: DayOfYear, corpus: Corpus, words: Words) -> ArchiveDay:
+def _view_day(
+    day: DayOfYear, corpus: Corpus, words: Words, *, first: DayOfYear, now: datetime
+) -> ArchiveDay:
     entry, others = _describe_archived(day.best, corpus, words), day.texts - 1
+    begins = _begin_day(day)
     more = words.count("{number} more post of that day", "{number} more posts of that day", others)
     return ArchiveDay(
         day=entry.day,
         title=entry.day[:4],
+        since=say_lead_time(begins, now, words),
+        share=round(100 * (now - begins) / (now - _begin_day(first))),
         texts=[(entry, False)],
         more=more if others else "",
     )
+
+
+def _begin_day(day: DayOfYear) -> datetime:
+    """Return when a day of a year began, which its texts have a date for."""
+    moment = cast(datetime, day.best.candidate.created_at)
+    return datetime.combine(moment.astimezone(UTC), time.min, UTC)
 
 
 @browsing.get("/corpora/{name}/{year:int}/{month:int}")
@@ -258,7 +277,7 @@ async def _show_month(
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
     when = f"{year:04}-{month:02}"
-    years = await _list_years(shared, corpus, words)
+    years = await list_years(shared, corpus, words)
     months = [view for each in years for view in each.months if view.posts]
     at = next((place for place, view in enumerate(months) if view.when == when), None)
     if at is None:
@@ -327,7 +346,7 @@ def _render_texts(
         day=day,
         values={"day": day} if day else {},
         years=years,
-        month_letters=find_visitor(request).words.months,
+        month_names=find_visitor(request).words.months,
         days=days,
         first_id=first.id if first else "",
         times=times,

@@ -262,7 +262,11 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
         "notice": words.render(outcome.notice) if outcome.notice else None,
         "sources": [
             [
-                (source, source_title(source, words), web_address(source.passage.url))
+                (
+                    source,
+                    source_title(source, words, names_corpus=False),
+                    web_address(source.passage.url),
+                )
                 for source in outcome.sources_of(variant)
             ]
             for variant in outcome.variants

@@ -20,8 +20,8 @@ from bot.replies.find import answer_label
 from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
-from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import choose_examples, choose_questions, find_bundled_lead
+from bot.web.browsing import MonthView, YearView, browsing, find_this_day, list_years
+from bot.web.examples import Example, choose_examples, choose_questions, find_bundled_lead
 from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -195,14 +195,26 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     corpora, selected = await _list_found(request, failure.status, form)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     archive = _find_archive(request.url.path, corpora)
-    message, fix = _explain_failure(request.url.path, failure, archive, words)
+    shared: SharedState = request.app.state.shared
+    years = await _list_archived(shared, archive, words) if archive else ()
+    months = [month for year in years for month in year.months if month.posts]
+    message, fix = _explain_failure(request.url.path, failure, archive, months, words)
     page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
+        code=failure.status.value,
         message=message,
         fix=fix,
         archive=archive,
+        years=years,
+        month_names=words.months,
+        nearest=_find_nearest(request.url.path, months),
+        examples=(
+            await _list_examples(shared, selected, words)
+            if selected and not archive and not form
+            else ()
+        ),
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=given_date if form and not form.date else "",
         elsewhere=ProphecyForm(
@@ -220,8 +232,38 @@ def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
     return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
 
 
+async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> Sequence[YearView]:
+    """Return the years of an archive, or none where they cannot be read."""
+    try:
+        return await list_years(shared, archive, words)
+    except PresagioError:
+        return ()
+
+
+async def _list_examples(shared: SharedState, selected: str, words: Words) -> Sequence[Example]:
+    """Return headlines to try in the corpus of that name, or none where it has none."""
+    try:
+        return await choose_examples(shared, await shared.app.corpus(selected), words)
+    except PresagioError:
+        return ()
+
+
+def _find_nearest(path: str, months: Sequence[MonthView]) -> Sequence[MonthView]:
+    """Return the last of some months before the one that a path names, and the first after it."""
+    if not (match := _MONTH_PATH.match(path)):
+        return ()
+    when = f"{match['year']}-{int(match['month'] or 0):02}"
+    earlier = [month for month in months if month.when < when]
+    later = [month for month in months if month.when > when]
+    return (*earlier[-1:], *later[:1])
+
+
 def _explain_failure(
-    path: str, failure: Refusal, archive: Corpus | None, words: Words
+    path: str,
+    failure: Refusal,
+    archive: Corpus | None,
+    months: Sequence[MonthView],
+    words: Words,
 ) -> tuple[str, str | None]:
     """Return what failed, and what to do about it, in the words of pages: by names of archives,
     not of corpora."""
@@ -229,15 +271,24 @@ def _explain_failure(
         said = words.say("There is no archive “{name}”.", name=failure.unknown)
         return said, words.say("Choose one of those that are here.")
     if archive and failure.status is HTTPStatus.NOT_FOUND:
-        fix = words.say("The archive shows what there is.")
         if path.startswith("/documents/"):
+            fix = words.say("It may have been deleted, or a part of its address is missing.")
             return words.say("There is no such post in this archive."), fix
         if match := _MONTH_PATH.match(path):
             when = _say_span(match["year"], match["month"], words)
-            return words.say("There are no posts of {when} in this archive.", when=when), fix
+            said = words.say("There are no posts of {when} in this archive.", when=when)
+            return said, _say_what_there_is(months, words)
     if failure.message == nothing_here().message:
-        return words.say("There is no such page."), None
+        fix = words.say("Its address may be misspelt. Begin with a headline, or with an archive.")
+        return words.say("There is no such page."), fix
     return words.render(failure.message), words.render(failure.fix) if failure.fix else None
+
+
+def _say_what_there_is(months: Sequence[MonthView], words: Words) -> str | None:
+    if not months:
+        return None
+    first, last = months[0].name, months[-1].name
+    return words.say("Its posts are from {first} to {last}.", first=first, last=last)
 
 
 def _say_span(year: str, month: str | None, words: Words) -> str:

@@ -81,7 +81,8 @@ class CardView:
     pieces: Sequence[Piece]
     percent: int
     figures: Sequence[ScorePart]
-    stamp: str  # that it was foretold, or ""
+    stamp: str  # what kind of find it is, or ""
+    foretold: bool
     labels: Sequence[str]
     has_media: bool
     reason: str | None
@@ -130,7 +131,10 @@ def build_card(
     view, found = hit_view(hit, until, words, near=near), hit.candidate
     if not judged:
         view = replace(view, label_unjudged=False, sureness=None)
-    stamp = view.stamp(words) if rate_sureness(hit) is Sureness.FORETOLD else ""
+    sureness = Sureness.PERHAPS if near else rate_sureness(hit)
+    foretold = sureness is Sureness.FORETOLD
+    told = foretold or (hit.kind is not None and sureness is Sureness.CLOSE)
+    stamp = view.stamp(words) if told else ""
     return CardView(
         hit=view,
         url=web_address(found.url),
@@ -145,6 +149,7 @@ def build_card(
         ),
         percent=_round_percent(hit.score),
         stamp=stamp,
+        foretold=foretold,
         labels=[
             words.say("near match") if label == words.say("close") else label
             for label in view.marks(words)

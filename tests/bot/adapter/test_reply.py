@@ -115,7 +115,7 @@ def test_small_hit_keeps_only_the_quote_mark() -> None:
     [
         (HitKind.PREDICTION, "foretold", "anunciado"),
         (HitKind.DEMAND, "asked for it", "lo pidió"),
-        (HitKind.MIRROR, "said it of others", "lo dijo de otros"),
+        (HitKind.MIRROR, "held against others", "lo reprochaba a otros"),
         (HitKind.EARLIER_CASE, "has happened before", "ya pasó antes"),
     ],
 )

@@ -190,7 +190,7 @@ def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
     [
         ("prediction", "What was foretold", "Lo que estaba anunciado"),
         ("demand demand", "It was asked for", "Se había pedido"),
-        ("mirror", "It was said of others", "Se dijo de otros"),
+        ("mirror", "It was once held against others", "Antes se reprochaba a otros"),
         ("earlier_case earlier_case", "It has happened before", "Ya pasó antes"),
         ("prediction earlier_case", "What was said before", "Lo que se dijo antes"),
         ("none", "What was said before", "Lo que se dijo antes"),

@@ -127,6 +127,8 @@ async def test_this_day_shows_the_best_text_of_each_year(web: WebStage) -> None:
     rest = read(await web.get(str(link.attributes["href"])))
     assert texts(page, QUOTES) == ["Loud", "Alone"]
     assert texts(page, "h2.day") == ["2016", "2018"]
+    assert texts(page, ".yearly .lead-time") == ["8 years ago", "6 years ago"]
+    assert [line.attributes["x1"] for line in page.css(".since line")] == ["0%", "25%"]
     assert link.text() == "3 more posts of that day"
     assert len(texts(rest, QUOTES)) == 4
 
@@ -172,6 +174,9 @@ async def test_a_corpus_and_each_month_link_to_months_with_texts(archive: WebSta
     assert months == ["/corpora/ana/2016/07", "/corpora/ana/2017/06", "/corpora/ana/2018/06"]
     assert page.css(".months a")[0].attributes["aria-label"] == "July 2016: 4 posts"
     assert [len(row.css("td")) for row in page.css(".months tbody tr")] == [13] * 3
+    assert texts(page, ".months thead th")[:2] == ["Jan", "Feb"]
+    key = one(page, ".months caption")
+    assert (key.text(), len(key.css(".l1, .l2, .l3, .l4, .l5"))) == ("Posts by month 14", 5)
     assert texts(page, ".facts")[0].endswith("Busiest: July 2016, with 4.")
     page = read(await archive.get(months[0]))
     (link,) = page.css(".months [aria-current]")

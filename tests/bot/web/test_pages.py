@@ -61,9 +61,9 @@ class TestProphecy:
         assert all(text.endswith("%") for text in texts(page, "#hit-1 dd"))
         assert len(page.css(".near .hit")) == 3, "as no model judged"
         assert not page.css(".first, .share, .axis, .statement")
-        assert texts(page, ".about") == [
-            "Nearest by their wordsNot judged: found by the words in common alone."
-        ]
+        assert texts(page, ".about") == ["Nearest by their words"]
+        assert texts(page, ".notice .note") == ["Not judged: found by the words in common alone."]
+        assert not page.css(".notice .button"), "as nothing would judge them the next time either"
         assert not page.css(".hit :is(.stamp, .label)"), "as the heading says it of all"
 
     async def test_matched_words_are_marked_in_every_inflection(self, web: WebStage) -> None:
@@ -330,7 +330,7 @@ class TestEveryPage:
         assert answered.status_code == 404
         page = LexborHTMLParser(answered.text)
         assert texts(page, "h1") == ["There is no such page."]
-        assert texts(page, ".actions [href='/']") == ["Ask for a headline"]
+        assert page.css("form[action='/prophecy'] #headline"), "where one may go on"
         answered = await coffee_web.get("/documents/nowhere/1", lang="es")
         assert answered.status_code == 404
         assert texts(LexborHTMLParser(answered.text), "h1") == ["No existe el archivo «nowhere»."]
@@ -338,9 +338,13 @@ class TestEveryPage:
         page = LexborHTMLParser(answered.text)
         assert texts(page, "h1") == ["There is no such post in this archive."]
         assert page.css(".actions [href='/corpora/demo']")
+        assert page.css("form[action='/search']")
+        assert page.css(".months a")
         answered = await coffee_web.get("/corpora/demo/1999")
         page = LexborHTMLParser(answered.text)
         assert texts(page, "h1") == ["There are no posts of 1999 in this archive."]
+        assert texts(page, "#fix") == ["Its posts are from October 2010 to July 2016."]
+        assert texts(page, ".nearest a") == ["October 2010"], "there is none before"
 
     @pytest.mark.parametrize(
         ("method", "path"),
@@ -407,14 +411,19 @@ class TestEveryPage:
         answered = await web.get("/prophecy", headline="coffee", date="1", corpus="small")
         assert texts(LexborHTMLParser(answered.text), "#corpus [selected]") == ["small"]
 
-    async def test_not_found_page_offers_the_timeline_and_corpora(
+    async def test_not_found_page_offers_an_empty_field_and_archives(
         self, coffee_web: WebStage
     ) -> None:
-        for path in ("/nothing", "/documents/demo/0", "/corpora/gone"):
+        for path, action, archives in (
+            ("/nothing", "/prophecy", "aside .voices a"),
+            ("/documents/demo/0", "/search", ".kick a"),
+            ("/corpora/gone", "/prophecy", "aside .voices a"),
+        ):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
-            assert one(page, "form").attributes["action"] == "/search"
-            assert one(page, "form input[name=q]").attributes["value"] in (None, "")
-            [link] = [str(a.attributes["href"]) for a in page.css(".voices a")]
+            assert one(page, "form").attributes["action"] == action
+            field = one(page, "form :is(textarea, input[name=q])")
+            assert (field.attributes.get("value") or field.text()) == ""
+            [link] = [str(a.attributes["href"]) for a in page.css(archives)]
             assert (await coffee_web.get(link)).status_code == 200
 
     async def test_texts_run_in_their_own_direction(self, coffee_web: WebStage) -> None:

@@ -55,16 +55,19 @@ def test_card_figures_are_the_existing_score_parts() -> None:
     ("kind", "stamp", "labels"),
     [
         (HitKind.PREDICTION, "foretold", []),
-        (HitKind.DEMAND, "", ["asked for it"]),
+        (HitKind.DEMAND, "asked for it", []),
         (None, "", ["near match"]),
     ],
 )
-def test_only_what_was_foretold_has_a_stamp(
+def test_a_stamp_tells_the_kind_and_only_a_prediction_is_foretold(
     kind: HitKind | None, stamp: str, labels: list[str]
 ) -> None:
     hit = make_hit(kind=kind, parts={"judgment": 0.8})
     card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
     assert (card.stamp, card.labels) == (stamp, labels)
+    assert card.foretold == (kind is HitKind.PREDICTION)
+    near = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={}, near=True)
+    assert near.stamp == ""
 
 
 @pytest.mark.parametrize(

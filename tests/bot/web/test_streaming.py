@@ -291,14 +291,14 @@ class TestPage:
         async with hastening_over_cuts(judging) as (cut, visit):
             cut.instead = REFUSED % status
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
-            await shows(visit, STATUS, "The answer did not come. Ask again")
+            await shows(visit, STATUS, "The answer did not come. Try again")
             assert await visit.read("waits") == [1000, 2000, 5000, 10000, 30000, 30000, 30000]
             assert cut.streams == 8
             assert "by their words" in str(await visit.read("document.body.textContent"))
             assert await visit.read("document.querySelector('[aria-busy]')") is None
             await visit.browser.click("#progress a")
             await visit.browser.load()
-            await shows(visit, STATUS, "Ask again")
+            await shows(visit, STATUS, "Try again")
             assert cut.streams == 16
 
     @pytest.mark.parametrize(
