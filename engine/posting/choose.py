@@ -237,7 +237,7 @@ def list_good_hits(find: StoryFind) -> frozenset[str]:
     return frozenset(
         hit.candidate.external_id
         for hit in find.prophecy.hits
-        if check_judgment(hit, HitKind.EARLIER_CASE) is None
+        if _check_judgment(hit, HitKind.EARLIER_CASE) is None
     )
 
 

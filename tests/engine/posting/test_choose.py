@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.chat import Chat
-from engine.feeds.decide import words_of
+from engine.feeds.stories import words_of
 from engine.posting.choose import (
     AGAIN_AFTER,
     MismatchReason,
