@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -179,12 +180,12 @@ async def test_words_after_the_name_of_the_app_are_said_to_the_bot(slack_bot: Sl
         ("sbuscribe daily 9", "Did you mean /presagio subscribe?"),
     ):
         await alice.commands(general, "/presagio", text)
-        await slack_bot.slack.until(
-            lambda told=told: any(
-                told in message.visible for message in slack_bot.slack.bot_messages
-            )
-        )
+        await slack_bot.slack.until(partial(_is_told, slack_bot, told))
     await slack_bot.replies(4)
+
+
+def _is_told(stage: SlackStage, text: str) -> bool:
+    return any(text in message.visible for message in stage.slack.bot_messages)
 
 
 async def test_a_slash_command_works_where_the_bot_is_no_member(slack_bot: SlackStage) -> None:
