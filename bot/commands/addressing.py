@@ -81,8 +81,6 @@ def apply_judgment(request: Request, commands: Collection[str], intent: Intent |
     """Return an unclear message as `interpret_message` does, by the intent that a model has found
     in it; if it found none, the words decide."""
     request = replace(request, unclear=False)
-    if request.command_call:  # a question that follows another one
-        return request
     if intent is None:
         return interpret_message(request, commands)
     request = replace(request, around_name=None)
@@ -164,7 +162,7 @@ async def name_question(request: Request, questions: Questions) -> Request:
     follows = await questions.is_about_question(
         place.platform, place.chat_id, quoted, event, now=request.now
     )
-    return replace(request, text=f"/ask {request.text}") if follows else request
+    return replace(request, text=f"/ask {request.text}", unclear=False) if follows else request
 
 
 def _goes_on_asking(request: Request) -> bool:

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from bot.adapter import DeliveryError
 from bot.commands import Registry, standard_commands
+from bot.commands.intent_judgment import IntentJudge
 from bot.commands.rights import Ownership
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
@@ -268,6 +269,7 @@ async def bot_on(
     report: Callable[[PresagioError], None] = ignore,
     again_after: Sequence[float] = (),
     patience: float | None = None,
+    judge: IntentJudge | None = None,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `private` are the chats that may see private corpora, `access`
     is the setting of that name, and `daily` the compositions of a person."""
@@ -306,6 +308,7 @@ async def bot_on(
             doorkeeper=Doorkeeper(Ownership(app), app.settings.chat),
             claims=claims,
             registry=registry,
+            judge=judge,
             maximum=maximum,
             max_in_chat=max_in_chat,
             step_after=step_after,
