@@ -1,11 +1,12 @@
 """Measures how well headlines, questions, instructions and remarks are told apart.
 
-`python -m bench.dialogue_acts [--writer second] [--crossed] [--wrong]`
+`python -m bench.dialogue_acts [--writer third] [--judged] [--crossed] [--wrong]`
 
 bench/labels/dialogue_acts.tsv has what people say to the bot in reply, by its name or in private,
-in the words of two writers who saw neither the examples nor the code; nothing is learned from it.
-`--crossed` measures on the examples in place of that: those of each writer by what is learned from
-all others. `--wrong` prints the lines that are taken for something else.
+in the words of three writers who saw neither the examples nor the code; nothing is learned from it.
+For the unclear lines of the third one it has what a model answered to the prompt; with `--judged`
+they are taken for that. `--crossed` measures on the examples in place of that: those of each writer
+by what is learned from all others. `--wrong` prints the lines that are taken for something else.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from engine.page.article import first_link
 
 LINES = Path(__file__).parent / "labels" / "dialogue_acts.tsv"
 LANGUAGES = ("en", "es")
+WRITERS = ("first", "second", "third")
 _TOPIC = "topic"  # a subject alone: by the bot's name it is searched for whatever it is taken for
 
 
@@ -48,10 +50,10 @@ class ActScore:
     recall: float | None
 
 
-def read_lines(writer: str | None = None) -> list[Line]:
-    """Return the labelled lines, of one writer or of both."""
+def read_lines(writer: str | None = None, *, judged: bool = False) -> list[Line]:
+    """Return the labelled lines, of one writer or all; `judged` by a model where it was asked."""
     return [
-        Line(row["language"], DialogueAct(row["act"]), _read_act(row), row["text"])
+        Line(row["language"], DialogueAct(row["act"]), _read_act(row, judged=judged), row["text"])
         for row in _read_rows(LINES.read_text(encoding="utf-8"))
         if row["act"] != _TOPIC and writer in (None, row["writer"])
     ]
@@ -74,7 +76,9 @@ def _read_rows(text: str) -> Iterator[dict[str, str]]:
     return csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _read_act(row: dict[str, str]) -> DialogueAct:
+def _read_act(row: dict[str, str], *, judged: bool) -> DialogueAct:
+    if judged and row["judged"]:
+        return Intent(row["judged"]).act
     interpretation = interpret_text(row["text"], in_reply=row["place"] == "reply")
     return interpretation.intent.act if interpretation else _take_for_news(row["text"])
 
@@ -108,11 +112,13 @@ def measure_acts(lines: Sequence[Line]) -> Iterator[ActScore]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the scores."""
     parser = argparse.ArgumentParser(prog="python -m bench.dialogue_acts", description=__doc__)
-    parser.add_argument("--writer", choices=("first", "second"), help="whose lines (both)")
+    parser.add_argument("--writer", choices=WRITERS, help="whose lines (all)")
+    parser.add_argument("--judged", action="store_true", help="ask the recorded model, too")
     parser.add_argument("--crossed", action="store_true", help="measure on the examples")
     parser.add_argument("--wrong", action="store_true", help="print the lines taken wrongly")
     arguments = parser.parse_args(argv)
-    lines = [*cross_examples()] if arguments.crossed else read_lines(arguments.writer)
+    labelled = read_lines(arguments.writer, judged=arguments.judged)
+    lines = [*cross_examples()] if arguments.crossed else labelled
     output = Output("dialogue_acts")
     for score in measure_acts(lines):
         precision, recall = (
