@@ -5,6 +5,7 @@ that a message makes it write, has any effect.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bot.commands.intents import Intent
 from bot.pace import RateLimit
@@ -18,10 +19,12 @@ from engine.llm.asking import (
     build_strict_schema,
     compact_json,
 )
-from engine.llm.client import ChatClient
 from engine.llm.wire import ChatAnswer
 from engine.text.snippet import one_line
 from engine.values import Corpus
+
+if TYPE_CHECKING:
+    from engine.llm.client import ChatClient
 
 PURPOSE = "intent"
 _SECONDS = 6.0  # after which the classifier decides
@@ -112,7 +115,7 @@ Answer with one JSON object and nothing else: {"intent": "WORD"}""",
 class IntentJudge:
     """Asks a model what messages want, in one small call each, so many a minute in a chat."""
 
-    def __init__(self, client: ChatClient) -> None:
+    def __init__(self, client: "ChatClient") -> None:
         self._client: ChatModel = client.for_small_calls(_SECONDS, longest_answer=_LONGEST_ANSWER)
         self._pace = RateLimit(_PER_MINUTE)
 

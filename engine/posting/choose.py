@@ -38,7 +38,7 @@ RETOLD_AFTER = timedelta(days=31)
 # Papers head one piece of news so differently that in one pair of thirteen the words are nearly the
 # same. Headlines of a few days tell one story if they share words, and tweets that foretold them.
 _FOLLOWED_FOR = timedelta(days=3)
-_FEWEST_IN_COMMON = 3  # words and tweets together
+_FEWEST_SHARED = 3  # words and tweets together
 _DUPLICATE_RATIO = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED_CHARACTERS = 5_000
 
@@ -229,7 +229,7 @@ def has_duplicate_story(find: StoryFind, posted: PostedTweet, now: datetime) -> 
     if find.corpus != posted.corpus or posted.posted_at <= now - _FOLLOWED_FOR:
         return False
     tweets = len(list_good_hits(find) & posted.hits)
-    return tweets > 0 and tweets + len({*find.words} & {*posted.words}) >= _FEWEST_IN_COMMON
+    return tweets > 0 and tweets + len({*find.words} & {*posted.words}) >= _FEWEST_SHARED
 
 
 def list_good_hits(find: StoryFind) -> frozenset[str]:
