@@ -437,6 +437,9 @@ async def _describe_findings(
         return replace(card, url=None) if card.corpus in invented else card
 
     together = form.corpus == ALL
+    following = max(len(hits or near) - usual, 0)
+    if not form.more:
+        hits, near = hits[:usual], near[:usual]
     return {
         "asked": form,
         "corpora": corpora,
@@ -445,12 +448,16 @@ async def _describe_findings(
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
         "heading": say_heading(hits, words),
         "judged": prophecy.judged,
-        "axis": draw_axis(hits or near, until, words),
+        "axis": draw_axis((hits or near)[:usual], until, words),
+        "usual": usual,
+        "together": together,
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
         "unlike": bool(prophecy.near),
         "shares_words": any(term.document_frequency for term in prophecy.terms),
-        "more": not form.more and not judging and len(hits or near) >= usual,
+        "more": ""
+        if form.more or not following
+        else words.count("{number} more post", "{number} more posts", following),
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
@@ -468,7 +475,7 @@ async def _mark_words(
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
-    corpora = {name: await shared.app.corpus(name) for name in ids}
+    corpora = {corpus.name: corpus for corpus in await shared.app.choose_corpora(prophecy.corpus)}
     texts = sum(corpus.searchable for corpus in corpora.values())
     lexemes = {lexeme for term in _leave_out_common(own, hits, texts) for lexeme in term.lexemes}
     shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
