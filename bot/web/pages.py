@@ -21,7 +21,13 @@ from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import MonthView, YearView, browsing, find_this_day, list_years
-from bot.web.examples import Example, choose_examples, choose_questions, find_bundled_lead
+from bot.web.examples import (
+    Example,
+    choose_examples,
+    choose_questions,
+    find_bundled_lead,
+    list_languages,
+)
 from bot.web.failures import Refusal, nothing_here
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -102,7 +108,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         examples=()
-        if question or selected == ALL
+        if (answered and answered.sources) or selected == ALL
         else await choose_questions(shared, await shared.app.corpus(selected), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
@@ -193,6 +199,8 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     words = find_visitor(request).words
     form = recover_asked(request, failure.status)
     corpora, selected = await _list_found(request, failure.status, form)
+    if not form:
+        selected = _prefer_language(corpora, selected, words.language)
     given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     archive = _find_archive(request.url.path, corpora)
     shared: SharedState = request.app.state.shared
@@ -203,9 +211,9 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         request,
         "failure.html",
         status=failure.status.value,
-        code=failure.status.value,
         message=message,
         fix=fix,
+        unknown=bool(failure.unknown) and not form,
         archive=archive,
         years=years,
         month_names=words.months,
@@ -232,6 +240,16 @@ def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
     return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
 
 
+def _prefer_language(corpora: Sequence[Corpus], selected: str, language: str) -> str:
+    """Return the name of the largest archive in a language, those for demonstration last, or of
+    the `selected` where none is."""
+    spoken = [corpus for corpus in corpora if language in list_languages(corpus)]
+    if not spoken or any(corpus.name == selected for corpus in spoken):
+        return selected
+    best = max(spoken, key=lambda c: (c.role is not CorpusRole.DEMONSTRATION, c.documents))
+    return best.name
+
+
 async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> Sequence[YearView]:
     """Return the years of an archive, or none where they cannot be read."""
     try:
@@ -248,14 +266,17 @@ async def _list_examples(shared: SharedState, selected: str, words: Words) -> Se
         return ()
 
 
-def _find_nearest(path: str, months: Sequence[MonthView]) -> Sequence[MonthView]:
-    """Return the last of some months before the one that a path names, and the first after it."""
-    if not (match := _MONTH_PATH.match(path)):
-        return ()
-    when = f"{match['year']}-{int(match['month'] or 0):02}"
-    earlier = [month for month in months if month.when < when]
-    later = [month for month in months if month.when > when]
-    return (*earlier[-1:], *later[:1])
+def _find_nearest(path: str, months: Sequence[MonthView]) -> MonthView | None:
+    """Return the month of some with posts that is nearest to the one that a path names."""
+    if not months or not (match := _MONTH_PATH.match(path)):
+        return None
+    sought = 12 * int(match["year"]) + int(match["month"] or 0)
+    return min(months, key=lambda month: abs(_count_months(month.when) - sought))
+
+
+def _count_months(when: str) -> int:
+    year, month = when.split("-")
+    return 12 * int(year) + int(month)
 
 
 def _explain_failure(

@@ -100,8 +100,8 @@ def plain_reason(text: object) -> str | None:
     plain = " ".join(word for word in text.split() if not _LINK.search(word))
     # Removing characters may join others into a link or a command.
     line = " ".join(without_links(_UNWANTED.sub(" ", _MENTION.sub(" ", plain))).split())
-    is_telling = len(line) <= LONGEST and any(character.isalpha() for character in line)
-    return line if is_telling else None
+    is_whole = len(line) <= LONGEST and not line.endswith("…")
+    return line if is_whole and any(character.isalpha() for character in line) else None
 
 
 def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, object]]:

@@ -230,6 +230,7 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
         ("fits\U000e0069\U000e0067\U000e0100 well", "fits well"),
         (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n o p"),
         ("word " * 60, None),
+        ("then: he said one way or…", None),
         ("x" * 500, None),
         ("... 12 !", None),
         ("", None),
