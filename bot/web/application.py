@@ -23,9 +23,10 @@ from bot.listening import LARGEST, SAFE_HEADERS, Webhook
 from bot.query_log import asked_by
 from bot.web import api, composing, feeds, operating
 from bot.web.access import require_own_name, require_own_page
+from bot.web.failure_page import render_failure
 from bot.web.failures import PROBLEM_TYPE, describe_api, map_error
 from bot.web.metrics import Metrics
-from bot.web.pages import add_pages, add_routes, render_failure
+from bot.web.pages import add_pages, add_routes
 from bot.web.shared_state import SharedState
 from db.logs import Asker, Origin
 from engine.budget import BudgetSource

@@ -1,6 +1,7 @@
 """Writing tweets over HTTP: for programs as JSON or a stream of events, for people as a page."""
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -24,7 +25,7 @@ from bot.listening import read_body
 from bot.queries.compose import build_composer
 from bot.query_log import current_source
 from bot.replies.composition import STEPS, source_title
-from bot.web.examples import choose_examples
+from bot.web.examples import choose_questions
 from bot.web.failures import Refusal, describe_problems
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
@@ -32,7 +33,9 @@ from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_req
 from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, read_form
 from engine.budget import require_open
-from engine.compose.composition import ComposeRequest, Composition, Progress
+from engine.compose.composition import ComposeRequest, Composition, Progress, Tweet
+from engine.compose.tweets import LONGEST as LONGEST_TWEET
+from engine.compose.tweets import tweet_length
 from engine.contracts.composition import ComposeAnswer
 from engine.errors import NotAnswerable, UsageError
 from engine.messages import Message
@@ -48,6 +51,8 @@ _Whole = Annotated[
     ),
 ]
 
+_CITES = re.compile(r"(\[\d+\])")
+_CITED = re.compile(rf"\s*{_CITES.pattern}")
 _VARIANTS = 3  # on the page
 _DEAR = [Depends(limit_answers)]
 
@@ -248,7 +253,7 @@ async def _render_page(
         corpora=corpora,
         examples=()
         if prompt
-        else await choose_examples(shared, await shared.app.corpus(chosen), words),
+        else await choose_questions(shared, await shared.app.corpus(chosen), words),
         **_describe_outcome(outcome, words),
     )
 
@@ -271,10 +276,32 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
             ]
             for variant in outcome.variants
         ],
+        "longest": LONGEST_TWEET,
+        "tweets": [
+            [_describe_tweet(tweet, is_alone=not variant.thread) for tweet in variant.tweets]
+            for variant in outcome.variants
+        ],
+        "removal": words.count(
+            "{number} passage left out or changed",
+            "{number} passages left out or changed",
+            len(outcome.removed),
+        ),
         "removed": [(removal.text, words.render(removal.why)) for removal in outcome.removed],
         "warnings": [
             [words.render(warning) for warning in variant.warnings] for variant in outcome.variants
         ],
+    }
+
+
+def _describe_tweet(tweet: Tweet, *, is_alone: bool) -> dict[str, Any]:
+    """Return what the template shows of a tweet: with the numbers of its sources, and what is
+    copied, that is without them where no tweet after it lists the sources."""
+    copied = _CITED.sub("", tweet.text) if is_alone else tweet.text
+    return {
+        "pieces": [piece for piece in _CITES.split(tweet.text) if piece],
+        "copied": copied,
+        "length": tweet_length(copied),
+        "numbered": is_alone and copied != tweet.text,
     }
 
 

@@ -196,6 +196,11 @@ async def _search_example(shared: SharedState, corpus: Corpus, example: Example)
     return await shared.app.prophet.prophesy(corpus, request)
 
 
+def list_languages(corpus: Corpus) -> list[str]:
+    """Return the languages of a corpus in which there are headlines to try."""
+    return [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
+
+
 def _choose_language(corpus: Corpus, words: Words) -> str:
-    spoken = [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
+    spoken = list_languages(corpus)
     return words.language if words.language in spoken or not spoken else spoken[0]

@@ -1,7 +1,6 @@
 """The pages for people. Everything works without scripts."""
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,12 @@ from bot.replies.find import answer_label
 from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
-from bot.web.browsing import MonthView, YearView, browsing, find_this_day, list_years
-from bot.web.examples import Example, choose_examples, choose_questions, find_bundled_lead
-from bot.web.failures import Refusal, nothing_here
+from bot.web.browsing import browsing, find_this_day
+from bot.web.examples import (
+    choose_examples,
+    choose_questions,
+    find_bundled_lead,
+)
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
 from bot.web.rendering import (
@@ -48,33 +50,27 @@ from bot.web.visitor import (
     ProphecyForm,
     VisitorOf,
     build_lasting_link,
-    find_visitor,
     format_day,
     join_prophecy,
     list_candidates,
     list_choices,
     note_answered,
     read_asked,
-    recover_asked,
 )
 from db.search.shown import MARK_BEGINS, DocumentLookup
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
 from engine.answer.passages import extract_subject
 from engine.corpora import ALL
-from engine.errors import PresagioError
 from engine.prophecy.headline import read_headline
 from engine.ranking import idf
 from engine.search import Hit, Prophecy, SearchRequest, Term
-from engine.values import Corpus, CorpusRole, Flag
+from engine.values import CorpusRole, Flag
 
 _LASTING = "public, max-age=31536000, immutable"
-_LONGEST_DATE = 40  # characters of a wrong one that are shown
 _FEW_TEXTS = 1000
 _LEAST_TELLING = 0.5  # of the idf of the rarest word in common, for a word to be marked
 _LONGEST_SOURCE = 600  # characters that are shown
 _FOR_A_DAY = "public, max-age=86400"
-_IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
-_MONTH_PATH = re.compile(r"/corpora/[^/]+/(?P<year>\d{4})(?:/(?P<month>\d{1,2}))?/?\Z", re.ASCII)
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -102,7 +98,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         examples=()
-        if question or selected == ALL
+        if (answered and answered.sources) or selected == ALL
         else await choose_questions(shared, await shared.app.corpus(selected), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
@@ -186,132 +182,6 @@ def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
     add_routes(app, router, browsing, searching, sharing, reference)
     app.mount("/static", StaticContent(directory=STATIC), name="static")
-
-
-async def render_failure(request: Request, failure: Refusal) -> Response:
-    """Return the page that explains a failure; where nothing is found, with what there is."""
-    words = find_visitor(request).words
-    form = recover_asked(request, failure.status)
-    corpora, selected = await _list_found(request, failure.status, form)
-    given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
-    archive = _find_archive(request.url.path, corpora)
-    shared: SharedState = request.app.state.shared
-    years = await _list_archived(shared, archive, words) if archive else ()
-    months = [month for year in years for month in year.months if month.posts]
-    message, fix = _explain_failure(request.url.path, failure, archive, months, words)
-    page = render_template(
-        request,
-        "failure.html",
-        status=failure.status.value,
-        code=failure.status.value,
-        message=message,
-        fix=fix,
-        archive=archive,
-        years=years,
-        month_names=words.months,
-        nearest=_find_nearest(request.url.path, months),
-        examples=(
-            await _list_examples(shared, selected, words)
-            if selected and not archive and not form
-            else ()
-        ),
-        asked=form and replace(form, corpus=selected or form.corpus),
-        wrong_date=given_date if form and not form.date else "",
-        elsewhere=ProphecyForm(
-            headline="", date=None, corpus=archive.name if archive else selected
-        ),
-        corpora=corpora,
-    )
-    page.headers.update(failure.headers)
-    return page
-
-
-def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
-    """Return the archive below whose address nothing is found, or None."""
-    match = _IN_ARCHIVE.match(path)
-    return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
-
-
-async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> Sequence[YearView]:
-    """Return the years of an archive, or none where they cannot be read."""
-    try:
-        return await list_years(shared, archive, words)
-    except PresagioError:
-        return ()
-
-
-async def _list_examples(shared: SharedState, selected: str, words: Words) -> Sequence[Example]:
-    """Return headlines to try in the corpus of that name, or none where it has none."""
-    try:
-        return await choose_examples(shared, await shared.app.corpus(selected), words)
-    except PresagioError:
-        return ()
-
-
-def _find_nearest(path: str, months: Sequence[MonthView]) -> Sequence[MonthView]:
-    """Return the last of some months before the one that a path names, and the first after it."""
-    if not (match := _MONTH_PATH.match(path)):
-        return ()
-    when = f"{match['year']}-{int(match['month'] or 0):02}"
-    earlier = [month for month in months if month.when < when]
-    later = [month for month in months if month.when > when]
-    return (*earlier[-1:], *later[:1])
-
-
-def _explain_failure(
-    path: str,
-    failure: Refusal,
-    archive: Corpus | None,
-    months: Sequence[MonthView],
-    words: Words,
-) -> tuple[str, str | None]:
-    """Return what failed, and what to do about it, in the words of pages: by names of archives,
-    not of corpora."""
-    if failure.unknown:
-        said = words.say("There is no archive “{name}”.", name=failure.unknown)
-        return said, words.say("Choose one of those that are here.")
-    if archive and failure.status is HTTPStatus.NOT_FOUND:
-        if path.startswith("/documents/"):
-            fix = words.say("It may have been deleted, or a part of its address is missing.")
-            return words.say("There is no such post in this archive."), fix
-        if match := _MONTH_PATH.match(path):
-            when = _say_span(match["year"], match["month"], words)
-            said = words.say("There are no posts of {when} in this archive.", when=when)
-            return said, _say_what_there_is(months, words)
-    if failure.message == nothing_here().message:
-        fix = words.say("Its address may be misspelt. Begin with a headline, or with an archive.")
-        return words.say("There is no such page."), fix
-    return words.render(failure.message), words.render(failure.fix) if failure.fix else None
-
-
-def _say_what_there_is(months: Sequence[MonthView], words: Words) -> str | None:
-    if not months:
-        return None
-    first, last = months[0].name, months[-1].name
-    return words.say("Its posts are from {first} to {last}.", first=first, last=last)
-
-
-def _say_span(year: str, month: str | None, words: Words) -> str:
-    """Return a month as people write it, or a year, where the month is none."""
-    number = int(month or 0)
-    return words.month(int(year), number) if 1 <= number <= 12 else year
-
-
-async def _list_found(
-    request: Request, status: HTTPStatus, form: ProphecyForm | None
-) -> tuple[Sequence[Corpus], str]:
-    """Return the corpora to look in, and which is chosen, for who found nothing at an address or
-    sent something wrong by the form of headlines."""
-    shared: SharedState = request.app.state.shared
-    try:
-        if form:
-            return await list_choices(shared, form.corpus, may_be_all=True)
-        if status is not HTTPStatus.NOT_FOUND:
-            return (), ""
-        await limit_requests(request, shared)  # strange addresses are not counted otherwise
-        return await list_choices(shared, "")
-    except PresagioError:
-        return (), ""
 
 
 @router.get("/")
@@ -437,6 +307,9 @@ async def _describe_findings(
         return replace(card, url=None) if card.corpus in invented else card
 
     together = form.corpus == ALL
+    following = max(len(hits or near) - usual, 0)
+    if not form.more:
+        hits, near = hits[:usual], near[:usual]
     return {
         "asked": form,
         "corpora": corpora,
@@ -445,12 +318,16 @@ async def _describe_findings(
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
         "heading": say_heading(hits, words),
         "judged": prophecy.judged,
-        "axis": draw_axis(hits or near, until, words),
+        "axis": draw_axis((hits or near)[:usual], until, words),
+        "usual": usual,
+        "together": together,
         "cards": [build_hit_card(hit) for hit in hits],
         "near": [build_hit_card(hit, near=True) for hit in near],
         "unlike": bool(prophecy.near),
         "shares_words": any(term.document_frequency for term in prophecy.terms),
-        "more": not form.more and not judging and len(hits or near) >= usual,
+        "more": ""
+        if form.more or not following
+        else words.count("{number} more post", "{number} more posts", following),
         "wordless": not holds_words(prophecy),
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
@@ -468,7 +345,7 @@ async def _mark_words(
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
-    corpora = {name: await shared.app.corpus(name) for name in ids}
+    corpora = {corpus.name: corpus for corpus in await shared.app.choose_corpora(prophecy.corpus)}
     texts = sum(corpus.searchable for corpus in corpora.values())
     lexemes = {lexeme for term in _leave_out_common(own, hits, texts) for lexeme in term.lexemes}
     shown, marked = DocumentLookup(shared.app.database), dict[int, str]()

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 from fastapi import Request
@@ -31,7 +32,7 @@ _LINKED = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,:;!?)\]…]|(?<![\w@])@\w{
 _X = frozenset({"x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com"})
 _MARK_ROOM, _WIDE_MARK_ROOM = 9, 4  # percent of a line of time, on a phone and on a wide screen
 _PIXELS, _WIDE_PIXELS = 3, 8  # of a percent, at least
-_MARK_WIDTH, _LETTER_WIDTH = 26, 6  # pixels
+_MARK_WIDTH, _LETTER_WIDTH, _MARK_GAP = 26, 6, 2  # pixels
 _YEAR_ROOM = 8  # percent; phones show no years
 _END_ROOM = 20  # of the months at its ends
 _LEAD_ROOM = 24  # of half the lead time that stands above it
@@ -192,30 +193,46 @@ def _place_marks(
     shares: Sequence[tuple[float, int, str]], best: int, *, room: int, pixels: int
 ) -> list[AxisMark]:
     """Return the marks of texts, given as their place, rank and year, the oldest first."""
-    groups = list[list[tuple[float, int, str]]]()
-    for text in shares:
-        group = groups[-1] if groups else []
-        if group and min(text[0], 100 - room) - _find_middle(group) < room * min(len(group), 2):
-            group.append(text)
-        else:
-            groups.append([text])
-    marks, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
-    for group in groups:
-        start = min(round(_find_middle(group)), 100 - room)
-        fits = written + _YEAR_ROOM <= start <= 100 - _END_ROOM
-        written = start if fits else written
-        ranks = sorted(rank for _, rank, _ in group)
-        label = _label_ranks(ranks)
-        width = _MARK_WIDTH + _LETTER_WIDTH * (len(label) - 1)
-        # A wide mark leaves neither end of the line.
-        left = max(width // 2, width - (100 - start) * pixels + _MARK_WIDTH // 2)
-        left = min(left, _MARK_WIDTH // 2 + start * pixels)
-        year = group[len(group) // 2][2] if fits else ""
-        marks.append(
-            AxisMark(label=label, width=width, left=left, year=year, start=start,
-                     is_best=best in ranks)
-        )  # fmt: skip
-    return marks
+    groups = [[text] for text in shares]
+    while True:
+        marks = [_draw_mark(group, best, room=room, pixels=pixels) for group in groups]
+        touching = next(
+            (at for at, pair in enumerate(pairwise(marks), 1) if _touch(*pair, pixels=pixels)), 0
+        )
+        if not touching:
+            return _leave_room_for_years(marks)
+        groups[touching - 1] += groups.pop(touching)
+
+
+def _draw_mark(
+    group: Sequence[tuple[float, int, str]], best: int, *, room: int, pixels: int
+) -> AxisMark:
+    start = min(round(_find_middle(group)), 100 - room)
+    ranks = sorted(rank for _, rank, _ in group)
+    label = _label_ranks(ranks)
+    width = _MARK_WIDTH + _LETTER_WIDTH * (len(label) - 1)
+    # A wide mark leaves neither end of the line.
+    left = max(width // 2, width - (100 - start) * pixels + _MARK_WIDTH // 2)
+    left = min(left, _MARK_WIDTH // 2 + start * pixels)
+    year = group[len(group) // 2][2]
+    return AxisMark(
+        label=label, width=width, left=left, year=year, start=start, is_best=best in ranks
+    )
+
+
+def _touch(mark: AxisMark, other: AxisMark, *, pixels: int) -> bool:
+    ends = mark.start * pixels - mark.left + mark.width
+    return other.start * pixels - other.left < ends + _MARK_GAP
+
+
+def _leave_room_for_years(marks: Sequence[AxisMark]) -> list[AxisMark]:
+    """Return the marks without the years that would stand on one another or on the ends'."""
+    shown, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
+    for mark in marks:
+        fits = written + _YEAR_ROOM <= mark.start <= 100 - _END_ROOM
+        written = mark.start if fits else written
+        shown.append(mark if fits else replace(mark, year=""))
+    return shown
 
 
 def _find_middle(group: Sequence[tuple[float, int, str]]) -> float:

@@ -243,7 +243,7 @@ async def list_candidates(shared: SharedState, form: ProphecyForm) -> Prophecy:
 def _build_request(shared: SharedState, form: ProphecyForm) -> SearchRequest:
     return SearchRequest(
         headline=read_headline(form.headline, date=form.date),
-        limit=max(shared.settings.search.limit, MAX_HITS if form.more else 0),
+        limit=max(shared.settings.search.limit, MAX_HITS),  # to know whether there are more
         now=shared.now(),
     )
 

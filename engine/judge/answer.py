@@ -27,8 +27,7 @@ from engine.text.clean import without_links
 
 MIN_SCORE = 4  # judgment of a text that may be shown, with a reason
 MAX_BEST = 3
-MAX_WORDS = 14
-LONGEST = 120  # characters
+LONGEST = 240  # characters of a reason
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
@@ -93,20 +92,16 @@ def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
 def plain_reason(text: object) -> str | None:
     """Return a reason that is safe to show, or None if nothing is left of it.
 
-    One line of at most 12 words and 120 characters, without links, mentions, commands and markup.
+    One line without links, mentions, commands and markup. One that is too long is none: half a
+    sentence tells nothing.
     """
-    if not isinstance(text, str):
+    if not isinstance(text, str) or len(text) > 10 * LONGEST:
         return None
-    plain = " ".join(word for word in text[: 10 * LONGEST].split() if not _LINK.search(word))
+    plain = " ".join(word for word in text.split() if not _LINK.search(word))
     # Removing characters may join others into a link or a command.
-    words = without_links(_UNWANTED.sub(" ", _MENTION.sub(" ", plain))).split()
-    remaining = words[:MAX_WORDS]
-    while len(" ".join(remaining)) > LONGEST:
-        remaining = remaining[:-1]
-    line = " ".join(remaining)
-    if not any(character.isalpha() for character in line):
-        return None
-    return line if len(remaining) == len(words) else f"{line.rstrip(',;:.')}…"
+    line = " ".join(without_links(_UNWANTED.sub(" ", _MENTION.sub(" ", plain))).split())
+    is_whole = len(line) <= LONGEST and not line.endswith("…")
+    return line if is_whole and any(character.isalpha() for character in line) else None
 
 
 def _reason_entries(answer: Mapping[str, object]) -> Iterator[tuple[object, object]]:

@@ -124,9 +124,23 @@ def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
     for term in chain.from_iterable(prophecy.terms for prophecy in prophecies):
         # A word that one archive has needs no neighbour in the answer of all.
         written = term.neighbour_of or term.word
-        if written not in terms or terms[written].neighbour_of:
+        before = terms.get(written)
+        if before is None or (before.neighbour_of and not term.neighbour_of):
             terms[written] = term
+        elif not before.neighbour_of and not term.neighbour_of:
+            terms[written] = _join_terms(before, term)
     return tuple(terms.values())
+
+
+def _join_terms(one: Term, other: Term) -> Term:
+    """Return a word with its lexemes in both archives: their languages may differ."""
+    return replace(
+        one,
+        lexemes=tuple(dict.fromkeys((*one.lexemes, *other.lexemes))),
+        document_frequency=one.document_frequency + other.document_frequency,
+        max_tf=max(one.max_tf, other.max_tf),
+        read_in={**one.read_in, **other.read_in},
+    )
 
 
 def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:

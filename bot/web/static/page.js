@@ -160,10 +160,10 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     tell(form.dataset.busy);
     button.disabled = true;
     const body = new URLSearchParams(new FormData(form));
-    const { broken, failed } = form.dataset;
+    const { again, broken, failed, label } = form.dataset;
     if (!(await followAgain(place, form.action, broken, { method: "POST", body }))) tell(failed);
     button.disabled = false;
-    button.textContent = form.dataset.label;
+    button.textContent = place.innerHTML ? again : label;
     form.removeAttribute("aria-busy");
   });
 }

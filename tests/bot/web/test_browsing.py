@@ -154,8 +154,19 @@ class TestMore:
         more = read(await coffee_web.get(href(few, ".actions a[href*='more=1']")))
         assert len(more.css(".hit")) > len(few.css(".hit"))
         assert texts(more, "blockquote")[:3] == texts(few, "blockquote")
-        back = read(await coffee_web.get(href(more, ".actions a")))
-        assert len(back.css(".hit")) == len(few.css(".hit"))
+        assert len(more.css("#more + .rest .hit")) == len(more.css(".hit")) - 3, "appended"
+        assert texts(more, "h3")[:3] == texts(few, "h3"), "and what was there stays"
+        following = len(more.css(".hit")) - 3
+        assert texts(few, ".next a")[0].startswith(f"{following} more post")
+        assert not more.css(".next a[href*='more=1']")
+
+    async def test_no_more_are_offered_where_none_follow(self, web: WebStage) -> None:
+        coffee = [text_of(str(n), f"Coffee {word}", days_ago=4000 + n)
+                  for n, word in enumerate(("is dear", "for all", "never again"))]  # fmt: skip
+        await fill(web.app.database, "mine", Kind.TWEETS, coffee)
+        page = read(await web.get("/prophecy", headline="Coffee", date="2024-01-01", corpus="mine"))
+        assert len(page.css(".hit")) == 3
+        assert not page.css("a[href*='more=1']")
 
 
 class TestQuestions:
@@ -179,7 +190,7 @@ class TestQuestions:
 
     async def test_empty_answer_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/ask", question="zebra"))
-        assert texts(page, ".answer .nothing") == ["Nothing found that could answer this."]
+        assert texts(page, ".statement") == ["Nothing found that could answer this."]
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -220,8 +220,14 @@ class TestPage:
         written = await stage.client.post("/compose", data={"prompt": "coffee prices"})
         assert written.status_code == 200
         assert "Variant 1 of 3" in written.text
-        assert '<li value="1">' in written.text
-        assert "<q>" in written.text
+        page = read(written)
+        assert page.css("#source-1-1 blockquote")
+        assert href(page, ".card .cite") == "#source-1-1"
+        [copied, *_] = [str(node.attributes["data-copy"]) for node in page.css("[data-copy]")]
+        assert copied in texts(page, ".tweet")[0].replace(" [1]", "")
+        assert "[" not in copied
+        assert texts(page, ".card .meta")[0].startswith(f"{len(copied)} / 280")
+        assert ">Write another<" in written.text
         assert ">coffee prices</textarea>" in written.text
 
     async def test_the_empty_form_has_subjects_to_try_and_names_whose_posts_it_reads(
@@ -231,7 +237,7 @@ class TestPage:
         assert "It draws on the posts of" in texts(page, ".note")[0]
         example = page.css(".examples a")[0]
         tried = read(await stage.get(href(page, ".examples a")))
-        assert one(tried, "#prompt").text() == example.text()
+        assert example.text() == f"In a tweet: {one(tried, '#prompt').text()}"
         assert not tried.css(".examples")
 
     async def test_form_sent_by_script_gets_steps_and_an_html_fragment(

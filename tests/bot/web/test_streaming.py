@@ -177,7 +177,7 @@ class TestPage:
                 slow.go.set()
                 name, body = await read_event(lines)
             assert name == "done"
-            assert body["says"] == "Judged: 3 posts found."
+            assert body["says"] == "Judged: 7 posts found.", "of which more are shown on request"
             assert "Being judged" not in body["html"]
             assert 'class="figures"' in body["html"]
             assert "<html" not in body["html"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.answer import LONGEST, MAX_WORDS, JudgeAnswer, plain_reason, read_judgments
+from engine.judge.answer import LONGEST, JudgeAnswer, plain_reason, read_judgments
 from engine.judge.shapes import reshape_answer
 from engine.search import HitKind
 
@@ -228,7 +228,9 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
         ("<b>bold</b> [link](x) *loud* `code` #tag", "b bold b link (x) loud code tag"),
         ("turned \u202eround\u2066 and\u200b hidden", "turned round and hidden"),
         ("fits\U000e0069\U000e0067\U000e0100 well", "fits well"),
-        (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n…"),
+        (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n o p"),
+        ("word " * 60, None),
+        ("then: he said one way or…", None),
         ("x" * 500, None),
         ("... 12 !", None),
         ("", None),
@@ -249,8 +251,7 @@ def test_a_reason_is_one_short_line_without_links(text: str) -> None:
     shown = plain_reason(text)
     if shown is None:
         return
-    assert len(shown) <= LONGEST + 1
-    assert len(shown.split()) <= MAX_WORDS
+    assert len(shown) <= LONGEST
     assert len(shown.splitlines()) == 1
     assert "://" not in shown
     assert not any(sign in shown for sign in "<>@[]`*\n")
