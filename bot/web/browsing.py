@@ -235,6 +235,7 @@ async def _show_liked(
     skipped = min(_count_skipped(request), _MOST_LIKED - ON_A_PAGE)
     limit = min(skipped + ON_A_PAGE + 1, _MOST_LIKED)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=limit)
+    skipped = skipped if liked[skipped:] else 0
     listed = liked[skipped : skipped + ON_A_PAGE]
     texts = [(_describe_archived(text, corpus, words), False) for text in listed]
     return _render_texts(
