@@ -253,6 +253,7 @@ class TestSearch:
         page = read(await web.get("/search", q="coffee"))
         none = read(await web.get("/search", q="coffee in:nowhere"))
         assert texts(page, "#texts") == ["470 posts say that; the best 300 are listed."]
+        assert texts(page, ".pages .meta") == ["1–30 of 300"]
         assert len(page.css(".entries li")) == ON_A_PAGE
         assert texts(none, ".nothing") == []
         assert "There is no corpus 'nowhere'" in texts(none, "[role=note]")[0]
