@@ -141,6 +141,13 @@ class Words:
         day = self.day(local)
         return f"{day}, {local.year}" if self.language == DEFAULT else f"{day} de {local.year}"
 
+    def short_date(self, moment: datetime) -> str:
+        """Return a day as lists name it, in one line: "Mar 14, 2012", "14 mar 2012"."""
+        month = _MONTHS[self.language][moment.month - 1][:3]
+        if self.language == DEFAULT:
+            return f"{month} {moment.day}, {moment.year}"
+        return f"{moment.day} {month} {moment.year}"
+
     def day(self, moment: datetime) -> str:
         """Return a day of any year: "March 14", "14 de marzo"."""
         month = _MONTHS[self.language][moment.month - 1]

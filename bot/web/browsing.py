@@ -35,8 +35,10 @@ from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Flag
 
 ON_A_PAGE = 30
+_MOST_LIKED = 300  # texts of an archive that are ranked
 _FARTHEST = 10_000  # texts that are skipped, at most: a month has fewer
 LEVELS = 5
+_MAX_TICKS = 5  # years that are named on the axis of the archives
 _LEAP_YEAR = 2024  # which has every day
 _MAX_FORETOLD = 20  # headlines on the page of a text
 _LONGEST_THREAD = 50
@@ -113,6 +115,9 @@ class ArchiveDay:
 async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
     words = visitor.words
+    years = {corpus.name: await list_years(shared, corpus, words) for corpus in corpora}
+    named = sorted({int(year.name) for listed in years.values() for year in listed})
+    span = range(named[0], named[-1] + 1) if named else range(0)
     return render_template(
         request,
         "corpora.html",
@@ -120,11 +125,25 @@ async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) 
             (
                 corpus,
                 await _say_span(shared, corpus, words),
-                await list_years(shared, corpus, words),
+                _fill_years(years[corpus.name], span),
             )
             for corpus in corpora
         ],
+        ticks=_choose_ticks(span),
     )
+
+
+def _fill_years(years: Sequence[YearView], span: range) -> Sequence[Sequence[int]]:
+    """Return the level of each month of a span of years, by years, so that archives stand on one
+    axis."""
+    by_name = {year.name: [month.level for month in year.months] for year in years}
+    return [by_name.get(str(year), [0] * 12) for year in span]
+
+
+def _choose_ticks(span: range) -> Sequence[str]:
+    """Return a label for each year of a span, "" where there is no room for it."""
+    apart = ceil(len(span) / _MAX_TICKS) if span else 1
+    return ["" if place % apart else str(year) for place, year in enumerate(span)]
 
 
 @browsing.get("/corpora/{name}")
@@ -213,11 +232,27 @@ async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    years = await list_years(shared, corpus, words)
-    liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=ON_A_PAGE)
-    texts = [(_describe_archived(text, corpus, words), False) for text in liked]
-    days = [ArchiveDay(texts=texts)] if texts else []
-    return _render_texts(request, corpus, days, heading=words.say("Most reactions"), years=years)
+    skipped = min(_count_skipped(request), _MOST_LIKED - ON_A_PAGE)
+    limit = min(skipped + ON_A_PAGE + 1, _MOST_LIKED)
+    liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=limit)
+    skipped = skipped if liked[skipped:] else 0
+    listed = liked[skipped : skipped + ON_A_PAGE]
+    texts = [(_describe_archived(text, corpus, words), False) for text in listed]
+    return _render_texts(
+        request,
+        corpus,
+        [ArchiveDay(texts=texts)] if texts else [],
+        heading=words.say("Most reactions"),
+        page=skipped // ON_A_PAGE + 1,
+        more=len(liked) > skipped + ON_A_PAGE,
+    )
+
+
+def _count_skipped(request: Request) -> int:
+    """Return how many texts stand on the pages before the one that is asked for."""
+    given = request.query_params.get("page", "")
+    number = int(given) if given.isdecimal() and len(given) < 6 else 1
+    return min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
 
 
 @browsing.get("/corpora/{name}/on-this-day")
@@ -236,7 +271,6 @@ async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name
             )
             for other in (day - timedelta(days=1), day + timedelta(days=1))
         ),
-        years=await list_years(shared, corpus, words),
     )
 
 
@@ -282,9 +316,7 @@ async def _show_month(
     at = next((place for place, view in enumerate(months) if view.when == when), None)
     if at is None:
         raise nothing_here()
-    given = request.query_params.get("page", "")
-    number = int(given) if given.isdecimal() and len(given) < 6 else 1
-    skipped = min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
+    skipped = _count_skipped(request)
     begins, ends = month_span(when)
     month_days = (ends - begins).days
     given = request.query_params.get("day", "")
@@ -309,6 +341,7 @@ async def _show_month(
         times=True,
         page=skipped // ON_A_PAGE + 1,
         more=len(texts) > ON_A_PAGE,
+        pages=0 if day else ceil(months[at].posts / ON_A_PAGE),
     )
 
 
@@ -331,6 +364,7 @@ def _render_texts(
     times: bool = False,
     page: int = 1,
     more: bool = False,
+    pages: int = 0,  # 0: not told
 ) -> Response:
     """Return a page of texts under headings."""
     entries = (entry for day in days for entry in (*(text for text, _ in day.texts), *day.replies))
@@ -352,6 +386,8 @@ def _render_texts(
         times=times,
         page=page,
         more=more,
+        pages=pages,
+        before=ON_A_PAGE * (page - 1),
     )
 
 
@@ -389,14 +425,27 @@ def describe_entry(
     return ArchiveEntry(
         id=candidate.external_id,
         day=format_day(candidate.created_at),
-        date_text=say_date(candidate.created_at, candidate.dated_by, words),
+        date_text=_say_short_date(candidate, words),
         time="" if candidate.dated_by else _format_time(candidate.created_at),
         author=candidate.author if candidate.author != corpus.author else None,
         likes=_say_likes(engagement, words),
         labels=name_flags(candidate.flags.names, words),
         lang=candidate.lang,
-        pieces=name_links(split_marks(text), words, has_media=Flag.MEDIA in candidate.flags),
+        pieces=_list_pieces(text, words, has_media=Flag.MEDIA in candidate.flags),
     )
+
+
+def _list_pieces(text: str, words: Words, *, has_media: bool) -> Sequence[Piece]:
+    """Return what a list shows of a text, which may have none, and may begin with empty lines."""
+    if text.strip():
+        return name_links(split_marks(text.strip()), words, has_media=has_media)
+    return [Piece(words.say("(picture only)") if has_media else "—", marked=False)]
+
+
+def _say_short_date(candidate: Candidate, words: Words) -> str:
+    if candidate.dated_by or not candidate.created_at:
+        return say_date(candidate.created_at, candidate.dated_by, words)
+    return words.short_date(candidate.created_at.astimezone(UTC))
 
 
 def _format_time(moment: datetime | None) -> str:

@@ -15,10 +15,11 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.card import can_draw
+from bot.web.examples import find_bundled_lead
 from bot.web.foretold import ForetoldView, list_posted, view_post
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import find_visitor, own_address
+from bot.web.visitor import Visitor, find_visitor, own_address
 from engine.feeds.markup import without_forbidden
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
@@ -90,8 +91,14 @@ async def _send_feed(
     feed = await _read_feed(request, shared)
     # Readers of feeds name feeds first, or nothing.
     if request.headers.get("accept", "").strip().startswith("text/html"):
-        corpus = request.query_params.get("corpus", "")
-        page = render_template(request, "feed.html", feed=feed, corpus=corpus)
+        corpus, visitor = request.query_params.get("corpus", ""), find_visitor(request)
+        page = render_template(
+            request,
+            "feed.html",
+            feed=feed,
+            corpus=corpus,
+            lead=await _find_example(shared, feed, visitor),
+        )
         page.headers["Vary"] = _VARY
         return page
     body = write(feed)
@@ -100,6 +107,15 @@ async def _send_feed(
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=media_type, headers=headers)
+
+
+async def _find_example(
+    shared: SharedState, feed: PostedFeed, visitor: Visitor
+) -> ForetoldView | None:
+    """Return what an entry looks like, where there is none yet. Raises StorageError."""
+    if feed.entries:
+        return None
+    return await find_bundled_lead(shared, await shared.app.corpora.list(), visitor)
 
 
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:

@@ -41,6 +41,8 @@ class FieldView:
     values: str
     about: str
     required: bool = False
+    choices: Sequence[str] = ()
+    usual: str = ""  # what it is if left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,19 +187,23 @@ def _describe_fields(
 ) -> Iterator[FieldView]:
     needed = schema.get("required", ())
     for name, each in schema.get("properties", {}).items():
-        values, usual = _say_values(_resolve(each, schemas), words), each.get("default")
-        if usual not in (None, []):
-            values = f"{values}; {json.dumps(usual).strip(chr(34))}"
-        about = _translate(each.get("description", ""), words)
-        yield FieldView(name=name, values=values, about=about, required=name in needed)
+        allowed, usual = _resolve(each, schemas), each.get("default")
+        yield FieldView(
+            name=name,
+            values=_say_values(allowed, words),
+            about=_translate(each.get("description", ""), words),
+            required=name in needed,
+            choices=[str(choice) for choice in allowed.get("enum", ())],
+            usual="" if usual in (None, []) else json.dumps(usual).strip('"'),
+        )
 
 
 def _say_values(schema: Mapping[str, Any], words: Words) -> str:
-    """Return which values a schema allows, in few words."""
+    """Return which values a schema allows, in few words; "" where it lists them."""
     if "enum" in schema:
-        return ", ".join(map(str, schema["enum"]))
+        return ""
     if {"minimum", "maximum"} <= schema.keys():
-        return f"{schema['minimum']}–{schema['maximum']}"
+        return f"{schema['minimum']:g}–{schema['maximum']:g}"
     return words.say(_KINDS[schema.get("type", "string")])
 
 

@@ -81,8 +81,7 @@ class PageParameters(BaseModel):
         None,
         min_length=1,
         max_length=200,
-        description="What next was on the page before; other parameters but the limit stay as they"
-        " were.",
+        description="The `next` value of the page before; all else but the limit stays as it was.",
     )
 
     @property
@@ -149,7 +148,7 @@ class ProphecyParameters(Parameters):
 
     headline: Text = Field(
         validation_alias=AliasChoices("q", "headline"),
-        description="The headline; headline names it too.",
+        description="The headline. The parameter may also be called `headline`.",
         examples=["Coffee prices hit a record high"],
     )
     date: Moment | None = Field(
@@ -171,7 +170,7 @@ class FindParameters(Parameters, PageParameters):
 
     query: Text = Field(
         validation_alias=AliasChoices("q", "query"),
-        description="The query; query names it too.",
+        description="The query. The parameter may also be called `query`.",
         examples=['coffee before:2030 -"coffee break"'],
     )
     mode: FindMode = Field(
@@ -187,7 +186,7 @@ class AskParameters(FilterParameters):
 
     question: Text = Field(
         validation_alias=AliasChoices("q", "question"),
-        description="The question; question names it too.",
+        description="The question. The parameter may also be called `question`.",
         examples=["What was said about coffee?"],
     )
     limit: int = Field(5, ge=1, le=20, description="Sources, at most.")

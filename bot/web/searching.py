@@ -9,20 +9,21 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from bot.i18n.words import Words
-from bot.queries.find import find
+from bot.queries.find import answer_query, find
 from bot.web.browsing import ON_A_PAGE, ArchiveEntry, describe_entry
 from bot.web.rendering import render_template, web_address
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, list_choices
 from db.search.shown import DocumentLookup
-from engine.query.query import Plan
+from engine.query.query import Plan, Query
 from engine.query.results import FindHit, QueryAnswer
 from engine.search import order_by_date
 
 MAXIMUM = 300  # posts that match a query
 _MAX_PAGE_DIGITS = 3  # far more than MAXIMUM fills; `int` refuses thousands of digits
 _OWN_WORDS = " -is:repost -is:quote"
+_MOST_PARTS = 5  # words of a query that are looked up alone
 _COLUMNS = ("id", "created_at", "author", "likes", "url", "text")
 
 searching = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
@@ -58,6 +59,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
             return _send_csv(hits)
         case "json":
             return _send_json(query, answer, hits)
+    nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
     page = _read_page(values.get("page", ""))
     listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     return render_template(
@@ -71,12 +73,42 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         values={"q": query, "corpus": selected, "sort": values.get("sort"), "own": own or None},
         corpus=answer.corpus if answer else selected,
         entries=await _describe_hits(shared, answer, listed, words) if answer and listed else [],
-        nothing=answer is not None and not hits and answer.plan is not Plan.NOTHING,
+        nothing=nothing,
+        wanted=await _count_parts(shared, answer, words) if nothing and answer else (),
         page=page,
+        said=words.say(
+            "{first}–{last} of {all}",
+            first=words.number(ON_A_PAGE * (page - 1) + 1),
+            last=words.number(ON_A_PAGE * (page - 1) + len(listed)),
+            all=words.number(len(hits)),
+        ),
         more=len(hits) > page * ON_A_PAGE,
         summary=_summarise(answer, words) if answer else None,
-        notice=" ".join(words.render(notice) for notice in answer.notices) if answer else None,
+        notice=_say_notices(answer, words, nothing=nothing) if answer else None,
     )
+
+
+async def _count_parts(
+    shared: SharedState, answer: QueryAnswer, words: Words
+) -> Sequence[tuple[str, str]]:
+    """Return the words of a query without hits, each with how many posts have it alone. Raises
+    StorageError."""
+    query = answer.query
+    if len(query.groups) + len(query.filters) + len(query.excluded) < 2:
+        return ()
+    corpus = await shared.app.corpus(answer.corpus)
+    counted = list[tuple[str, str]]()
+    for group in query.groups[:_MOST_PARTS]:
+        alone = await answer_query(shared.app, corpus, Query(groups=(group,)), limit=1)
+        posts = words.count("{number} post", "{number} posts", alone.counts.passing)
+        counted.append((str(group), posts if alone.hits else ""))
+    return counted
+
+
+def _say_notices(answer: QueryAnswer, words: Words, *, nothing: bool) -> str:
+    """Return the notices of an answer. A page with nothing tells itself which words no post has."""
+    told = (n for n in answer.notices if not (nothing and n.startswith("No text says")))
+    return " ".join(words.render(notice) for notice in told)
 
 
 def _read_order(value: str | None) -> Order:

@@ -102,7 +102,7 @@ async def test_atom_and_json_feeds_have_the_same_entries(web: WebStage) -> None:
 async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     empty = LexborHTMLParser((await web.client.get("/feed.xml", headers=browser)).text)
-    assert one(empty, ".actions a").attributes["href"] == "/", "where one may ask meanwhile"
+    assert one(empty, ".acts .primary").attributes["href"] == "/", "where one may ask meanwhile"
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen)
     for path in ("/feed.xml", "/feed.json"):

@@ -254,6 +254,7 @@ class TestSearch:
         page = read(await web.get("/search", q="coffee"))
         none = read(await web.get("/search", q="coffee in:nowhere"))
         assert texts(page, "#texts") == ["470 posts say that; the best 300 are listed."]
+        assert texts(page, ".pages .meta") == ["1–30 of 300"]
         assert len(page.css(".entries li")) == ON_A_PAGE
         assert texts(none, ".nothing") == []
         assert "There is no corpus 'nowhere'" in texts(none, "[role=note]")[0]
@@ -262,11 +263,13 @@ class TestSearch:
         page = read(await coffee_web.get("/search", q='"harvest moon" -coffee'))
         assert texts(page, "blockquote") == ["The harvest moon is high."]
         page = read(await coffee_web.get("/search", q="coffee ghost:yes"))
-        assert '"ghost:" is no filter' in texts(page, ".statement")[0]
+        assert '"ghost:" is no filter' in texts(page, ".statement + .voices + .note")[0]
+        assert texts(page, ".statement") == ["No post has all of this at once."]
+        assert texts(page, ".statement + .voices a") == ["coffee"], "each word that posts have"
 
     async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/search", q="zebra"))
-        assert texts(page, ".nothing") == ['No text says "zebra".']
+        assert texts(page, ".nothing") == ["No post says that."]
         assert "question=zebra" in str(one(page, ".actions a").attributes["href"])
 
 
@@ -509,8 +512,8 @@ async def test_largest_corpus_is_preselected(web: WebStage) -> None:
 async def test_the_invented_archive_stands_after_real_ones(web: WebStage) -> None:
     for name in ("demo", "real"):
         await load(web.app.database, name, [document("1", "coffee")])
-    for path in ("/", "/corpora"):
-        assert texts(read(await web.get(path)), ".voices a") == ["real", "demo"], path
+    for path, names in (("/", "#corpus option:not([value=all])"), ("/corpora", ".voices a")):
+        assert texts(read(await web.get(path)), names) == ["real", "demo"], path
 
 
 async def test_home_shows_a_prophecy_of_the_bundled_corpus(demo_web: WebStage) -> None:
