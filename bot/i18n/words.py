@@ -47,6 +47,12 @@ class _Places(Formatter):
         written = super().format_field(value, format_spec)
         return self._words.numeral(written) if isinstance(value, int | float) else written
 
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        """Write `{name!r}` of a text with the quotation marks of the language."""
+        if conversion == "r" and isinstance(value, str) and self._words.language != DEFAULT:
+            return f"«{value}»"
+        return super().convert_field(value, conversion)  # type: ignore[arg-type]
+
 
 class Words:
     """Translates into one language. The messages in the code are English.

@@ -220,7 +220,9 @@ def _replaced_words(prophecy: Prophecy, words: Words) -> str:
         if term.neighbour_of is not None and not term.alias:
             written = (_find_written(hit, term) for hit in prophecy.hits)
             replacements = neighbours.setdefault(term.neighbour_of, {})
-            replacements |= dict.fromkeys(f'"{word}"' for word in written if word)
+            replacements |= dict.fromkeys(
+                words.say('"{word}"', word=word) for word in written if word
+            )
     return " ".join(
         words.say(
             'No tweet says "{unknown}"; looked for {neighbours}.',
@@ -254,7 +256,7 @@ def _describe_aliases(terms: Iterable[Term], words: Words) -> str:
         words.say(
             'For "{written}" also looked for {aliases}.',
             written=written,
-            aliases=", ".join(f'"{alias}"' for alias in aliases_of),
+            aliases=", ".join(words.say('"{word}"', word=alias) for alias in aliases_of),
         )
         for written, aliases_of in aliases.items()
     )

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
 
 from engine.corpora import outdated_notice
 from engine.messages import Message
@@ -211,8 +211,9 @@ def _build_match(
     )
 
 
-def _quote_units(units: Sequence[Unit]) -> str:
-    return ", ".join(f'"{unit.text}"' for unit in units)
+def _quote_units(units: Sequence[Unit]) -> Message:
+    quoted = [Message('"{word}"', word=unit.text) for unit in units]
+    return reduce(lambda some, more: Message("{some}, {more}", some=some, more=more), quoted)
 
 
 async def present_hits(

@@ -286,7 +286,7 @@ async def test_the_reason_for_not_judging_is_in_the_language_of_the_reader(adapt
     adapter.stage.model.script = [failure(429, "Slow down, please.", headers={"Retry-After": "7"})]
     said = " ".join((await adapter.says(HEADLINE)).text.split())
     if not isinstance(adapter, ConsoleTalk):
-        assert "Ahora no puedo evaluar; ordenado por palabras." in said
+        assert "Ahora no puedo evaluar; el orden es por palabras en común." in said
         assert "Slow down" not in said
         return
     whole = "pide ir más despacio (429): Slow down, please. Espera 7 s."

@@ -88,7 +88,7 @@ def view(flags: tuple[str, ...], *, judged: bool, sureness: Sureness | None = No
     [
         ((), True, (), ()),
         ((), False, ("not judged",), ("sin evaluar",)),
-        (("repost", "truncated"), True, ("repost", "cut"), ("reenvío", "cortado")),
+        (("repost", "truncated"), True, ("repost", "cut"), ("reenvío", "texto incompleto")),
         (("reply", "media", "thread"), True, ("reply",), ("respuesta",)),
         (
             ("quote", "deleted"),
@@ -115,7 +115,7 @@ def test_small_hit_keeps_only_the_quote_mark() -> None:
     [
         (HitKind.PREDICTION, "foretold", "anunciado"),
         (HitKind.DEMAND, "asked for it", "lo pidió"),
-        (HitKind.MIRROR, "held against others", "lo reprochaba a otros"),
+        (HitKind.MIRROR, "held against others", "se lo reprochaba a otros"),
         (HitKind.EARLIER_CASE, "has happened before", "ya pasó antes"),
     ],
 )

@@ -145,7 +145,7 @@ def test_sentences_stored_and_read_again_are_translated() -> None:
         Message("Corpus {name} is empty.", name="my.corpus"),
         Message("There is no word in this to look for."),
     )
-    whole = "El corpus my.corpus está vacío. No hay ninguna palabra para buscar."
+    whole = "El corpus my.corpus está vacío. No hay ninguna palabra que buscar."
     assert SPANISH.render(said) == SPANISH.render(message_from_json(message_json(said))) == whole
 
 

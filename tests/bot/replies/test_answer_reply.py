@@ -58,7 +58,7 @@ def test_without_a_model_it_says_so_and_quotes() -> None:
     ("language", "text"),
     [
         ("en", "The sources do not say.\n3 texts were read."),
-        ("es", "Las fuentes no lo dicen.\nSe leyeron 3 textos."),
+        ("es", "Las fuentes no dicen nada de esto.\nSe leyeron 3 textos."),
     ],
 )
 def test_silent_answer_says_the_sources_do_not_say(language: str, text: str) -> None:

@@ -136,7 +136,7 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
         make_hit(matched=("coffee",)), verdict=verdict, notice=notice, terms=terms
     )
     assert notice_of(prophecy, words_for("es")) == (
-        'Ningún tuit dice "covfefe"; busqué "coffee". El corpus demo está vacío.'
+        "Ningún tuit dice «covfefe»; busqué «coffee». El corpus demo está vacío."
         " Sin evaluar: no hay un modelo de lenguaje configurado."
     )
 
@@ -189,8 +189,8 @@ def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:
     ("kinds", "english", "spanish"),
     [
         ("prediction", "What was foretold", "Lo que estaba anunciado"),
-        ("demand demand", "It was asked for", "Se había pedido"),
-        ("mirror", "It was once held against others", "Antes se reprochaba a otros"),
+        ("demand demand", "It was asked for", "Lo habían pedido"),
+        ("mirror", "It was once held against others", "Se lo reprochaban a otros"),
         ("earlier_case earlier_case", "It has happened before", "Ya pasó antes"),
         ("prediction earlier_case", "What was said before", "Lo que se dijo antes"),
         ("none", "What was said before", "Lo que se dijo antes"),

@@ -307,7 +307,7 @@ class TestEveryPage:
         spanish = await coffee_web.client.get(path, headers={"accept-language": "es-AR,es;q=0.9"})
         page = read(spanish)
         assert one(page, "html").attributes["lang"] == "es"
-        assert texts(page, ".top nav a") == ["Profecía", "Archivos", "Buscar", "Preguntar"]
+        assert texts(page, ".top nav a") == ["Profecías", "Archivos", "Buscar", "Preguntar"]
         english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
         other = read(await coffee_web.client.get(str(english.attributes["href"])))
         assert one(other, "html").attributes["lang"] == "en"
