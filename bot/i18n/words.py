@@ -51,7 +51,7 @@ class _Places(Formatter):
         """Write `{name!r}` of a text with the quotation marks of the language."""
         if conversion == "r" and isinstance(value, str) and self._words.language != DEFAULT:
             return f"«{value}»"
-        return super().convert_field(value, conversion)  # type: ignore[arg-type]
+        return super().convert_field(value, conversion)
 
 
 class Words:
