@@ -7,10 +7,10 @@ start. No language model is called, which would cost a second for each remark in
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from itertools import pairwise
 from math import log
@@ -136,19 +136,21 @@ class IntentClassifier:
     2003). First the act is chosen, then the intent among those of the act."""
 
     def __init__(self, examples: Iterable[tuple[Intent, str]]) -> None:
-        listed = [*examples]
-        self._words = Counter(word for _, text in listed for word in {*list_words(text)})
-        self._counts: dict[str, Counter[Intent]] = defaultdict(Counter)
+        listed = [(intent, text, list_words(text)) for intent, text in examples]
+        self._words = Counter(word for *_, words in listed for word in {*words})
+        self._counts: dict[str, dict[Intent, int]] = defaultdict(partial(defaultdict, int))
         self._totals: Counter[Intent] = Counter()
-        for intent, text in listed:
-            for feature in self._list_features(text):
+        for intent, text, words in listed:
+            for feature in self._list_features(text, words):
                 self._counts[feature][intent] += 1
                 self._totals[intent] += 1
 
     def classify(self, text: str) -> Classification:
         """Return what a text most likely asks or tells the bot, and how certainly it does."""
         features = [
-            counts for feature in self._list_features(text) if (counts := self._counts.get(feature))
+            counts
+            for feature in self._list_features(text, list_words(text))
+            if (counts := self._counts.get(feature))
         ]
         acts = self._score(features, _INTENTS_BY_ACT)
         act = max(_REQUESTS, key=acts.__getitem__)
@@ -161,11 +163,11 @@ class IntentClassifier:
         lead = others.pop(best) - max(others.values())
         return Classification(best, certainty, lead)
 
-    def _list_features(self, text: str) -> set[str]:
+    def _list_features(self, text: str, words: Sequence[str]) -> set[str]:
         """Return the features of a text, and how many of its words are in one example at most:
         those are names and subjects rather than words of questions and orders."""
-        rare = sum(self._words[word] < _COMMON for word in list_words(text))
-        return list_features(text) | {f"rare {min(rare, _MAX_RARE)}"}
+        rare = sum(self._words[word] < _COMMON for word in words)
+        return list_features(text, words) | {f"rare {min(rare, _MAX_RARE)}"}
 
     def is_frequent_in_questions(self, word: str) -> bool:
         """Return whether a word without accents is used in questions of many kinds, and more often
@@ -179,7 +181,7 @@ class IntentClassifier:
         return len(counts) >= _FEWEST_KINDS and asked > _TIMES_AS_OFTEN * told
 
     def _score(
-        self, features: Iterable[Counter[Intent]], classes: Mapping[_Class, Collection[Intent]]
+        self, features: Iterable[Mapping[Intent, int]], classes: Mapping[_Class, Collection[Intent]]
     ) -> dict[_Class, float]:
         """Return the log-likelihood of each class against that of all others."""
         totals = {
@@ -190,7 +192,7 @@ class IntentClassifier:
         scores = dict.fromkeys(classes, 0.0)
         for feature in features:
             counts = {
-                name: sum(feature[intent] for intent in intents)
+                name: sum(feature.get(intent, 0) for intent in intents)
                 for name, intents in classes.items()
             }
             seen = sum(counts.values())
@@ -212,10 +214,9 @@ def count_words(text: str) -> int:
     return sum(word not in _COURTESIES for word in list_words(text))
 
 
-def list_features(text: str) -> set[str]:
-    """Return the features of a text: its words without accents, how they begin, which follow one
-    another, and its form."""
-    listed = list_words(text)
+def list_features(text: str, listed: Sequence[str]) -> set[str]:
+    """Return the features of a text whose words are listed: the words, how they begin, which follow
+    one another, and the form of the text."""
     words = [word for word in listed if word not in _COURTESIES]
     around = ["<", *words, ">"]
     features = {f"word {word}" for word in listed}
@@ -233,6 +234,7 @@ def list_features(text: str) -> set[str]:
     return features
 
 
+@lru_cache(maxsize=20_000)
 def _name_word(word: str) -> str:
     """Return what stands for a word: years, other numbers and laughter are all alike."""
     if _NUMBER.fullmatch(word):
