@@ -33,6 +33,8 @@ from bot.app import App, open_app
 from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
+from bot.commands.intent_judgment import IntentJudge
+from bot.commands.intents import Intent
 from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
 from bot.evidence import open_rerankers, open_web
@@ -49,6 +51,7 @@ from engine.errors import CorpusWithheld
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Kind
+from tests.bot.conversing import event
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors
@@ -213,6 +216,27 @@ async def test_a_private_corpus_is_not_described_to_another_machine(machines: Ma
         assert (await search(app, "diary")).judged
     assert "What Ana says in diary" in machines.sent
     assert SECRET not in str(machines.model.expansions)
+
+
+@row("interpreting")
+async def test_a_message_is_read_by_a_model_that_may_read_what_its_chat_sees(
+    machines: Machines,
+) -> None:
+    machines.far_model()
+    machines.model.script = [answer('{"intent": "source"}')]
+    message = event("neta, who sleeps there")
+    async with machines.app() as app:
+        assert app.client is not None
+        judge = IntentJudge(app.client)
+        assert await judge.judge_intent(message, await app.corpora.list()) is None
+        assert machines.model.calls == 0
+        public = [await app.corpora.get("tweets")]
+        assert await judge.judge_intent(message, public) is Intent.SOURCE
+    assert "who sleeps there" in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        assert app.client is not None
+        listed = await app.corpora.list()
+        assert await IntentJudge(app.client).judge_intent(message, listed) is Intent.SOURCE
 
 
 @row("answering")

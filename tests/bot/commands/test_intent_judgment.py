@@ -80,7 +80,7 @@ def test_the_model_is_told_where_a_message_stands(
     [
         (event(UNCLEAR), True),
         (event("all of that", place=GROUP, around_name=AROUND), True),
-        (in_reply("este wey ya era gobernador ahi?"), True),
+        (in_reply("y esto lo dijo en joda o que"), True),
         (in_reply(LIKE_NEWS), True),
         (in_reply("jess you owe me 5 bucks"), False),
         (in_reply("LMAOOO no way"), False),

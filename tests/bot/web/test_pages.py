@@ -495,7 +495,7 @@ async def test_without_an_archive_the_way_to_one_is_told(web: WebStage) -> None:
     assert elsewhere.status_code == 404
     home = one(LexborHTMLParser(elsewhere.text), "main a").attributes["href"]
     assert home == "/"
-    assert "Aún no hay" in texts(read(await web.get("/", lang="es")), ".nothing")[0]
+    assert "Todavía no hay" in texts(read(await web.get("/", lang="es")), ".nothing")[0]
 
 
 async def test_largest_corpus_is_preselected(web: WebStage) -> None:
