@@ -27,11 +27,11 @@ from bench.text_functions import make_texts, reader_uses, text_functions, text_u
 from bench.timing import Output
 
 LIMIT = 2.5  # times as long for twice the text
-_SMALLEST, _LARGEST = 1_000, 16_000  # characters of the smaller text
+_SMALLEST, _USUAL, _LARGEST = 125, 1_000, 16_000  # characters of the smaller text
 _DOUBLINGS = 3
 _TIMES = 2**_DOUBLINGS
 _MEASURABLE = 0.001  # seconds
-_ENDLESS = 1.0
+_ENDLESS = 2.0
 _FAST = 0.012  # of the larger text: so short times say nothing about growth
 _SHORTEST = _FAST / _TIMES  # of the smaller one: on a busy machine less may look like anything
 _ATTEMPTS = 5
@@ -118,11 +118,19 @@ def measure_growth(
 
 
 def _measure_text(name: str, shown: str, make: Make, use: Work) -> Growth:
-    size = _SMALLEST
-    while size < _LARGEST and _least_seconds(use, make(size)) < _MEASURABLE:
-        size *= 2
+    size = _choose_size(make, use)
     seconds, ratio = _compare_sizes(make, use, size)
     return Growth(name, shown, size, seconds, ratio)
+
+
+def _choose_size(make: Make, use: Work) -> int:
+    """Return a size that takes long enough to measure, where the larger one still ends in time."""
+    size = _USUAL
+    while size < _LARGEST and _least_seconds(use, make(size)) < _MEASURABLE:
+        size *= 2
+    while size > _SMALLEST and _least_seconds(use, make(size), 1) > _ENDLESS / (2 * _TIMES):
+        size //= 2
+    return size
 
 
 def _compare_sizes(

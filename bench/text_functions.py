@@ -256,7 +256,7 @@ _READERS: Sequence[tuple[str, Use, Callable[[str], object]]] = (
     (
         "pairs",
         lambda answer: read_pairs(answer, [AskedTerm("a"), AskedTerm("b")], Counter()),
-        lambda text: {"pairs": [["a", text], ["a", "b"], *text.split()]},
+        lambda text: {"pairs": [["a", text], ["a", "b"], *text.split()[:5_000]]},
     ),
     (
         "gaps",

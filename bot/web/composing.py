@@ -52,7 +52,7 @@ _Whole = Annotated[
 ]
 
 _CITES = re.compile(r"(\[\d+\])")
-_CITED = re.compile(rf"\s*{_CITES.pattern}")
+_CITED = re.compile(rf"(?<!\s)\s*{_CITES.pattern}")  # from the first space on: linear
 _VARIANTS = 3  # on the page
 _DEAR = [Depends(limit_answers)]
 
