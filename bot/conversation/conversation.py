@@ -316,9 +316,9 @@ class Conversation:
         if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
             await adapter.show_busy(request)
             # In private whoever writes sees that one is typed, and the answers keep their order.
-            # No words are promised where a model may find that nothing is wanted.
+            # Whose words go around the bot's name may speak of it: then no answer is promised.
             waits = request.needs_step or not (turn.is_set() or request.place.private)
-            if waits and not request.unclear:
+            if waits and not (request.unclear and request.around_name):
                 request.step(request.words.say("One moment …"))
         await turn.wait()
         if request.unclear and self._judge:

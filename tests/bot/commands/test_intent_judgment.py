@@ -1,5 +1,6 @@
 """Where words do not tell what a message wants of the bot, a model is asked."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from engine.values import Kind
 from tests.bot.commands.test_ask import StandInAsk
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
 from tests.fakes.model import ModelServer, Step, answer, client_of, failure
+from tests.patience import until
 
 NEWS = "Coffee prices hit a record high"
 ANSWER = RepliedMessage(message="m1", mine=True)
@@ -146,9 +148,12 @@ class StandInJudge:
 
     intent: Intent | None = None
     asked: list[str] = field(default_factory=list)
+    gate: asyncio.Event | None = None
 
     async def judge_intent(self, request: Request, corpora: object) -> Intent | None:
         self.asked.append(request.text)
+        if self.gate:
+            await self.gate.wait()
         return self.intent
 
 
@@ -215,6 +220,17 @@ async def test_a_remark_gets_no_words(bot: Bot, judge: StandInJudge, request_: R
     assert bot.adapter.steps == steps
     # Whoever names the bot sees that it reads.
     assert bot.adapter.signs == signs + (request_.trigger is Trigger.ADDRESSED)
+
+
+async def test_who_speaks_to_the_bot_alone_is_shown_that_it_reads(
+    bot: Bot, judge: StandInJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+    judge.gate = asyncio.Event()
+    answered = asyncio.create_task(bot.hear(event(UNCLEAR, place=GROUP, needs_step=True)))
+    await until(lambda: bot.adapter.steps == ["One moment …"])
+    judge.gate.set()
+    await answered
 
 
 async def test_words_decide_where_the_model_does_not(
