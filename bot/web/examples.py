@@ -96,20 +96,29 @@ BUNDLED = {
 }
 
 
-async def find_bundled_lead(
-    shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor
+async def list_bundled_leads(
+    shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor, *, limit: int
+) -> list[ForetoldView]:
+    """Return prophecies of the bundled corpus, where that is shown. Raises StorageError."""
+    bundled = [each for each in corpora if each.role is CorpusRole.DEMONSTRATION and each.documents]
+    leads = [
+        await _find_lead(shared, corpus, example, visitor)
+        for corpus in bundled[:1]
+        for example in BUNDLED[_choose_language(corpus, visitor.words)][:limit]
+    ]
+    return [lead for lead in leads if lead]
+
+
+async def _find_lead(
+    shared: SharedState, corpus: Corpus, example: Example, visitor: Visitor
 ) -> ForetoldView | None:
-    """Return a prophecy of the bundled corpus, where that is shown. Raises StorageError."""
-    for corpus in corpora:
-        if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
-            example = BUNDLED[_choose_language(corpus, visitor.words)][0]
-            search = partial(_search_example, shared, corpus, example)
-            key = ("lead", corpus.id, corpus.documents, example)
-            lead = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
-            if lead.hits and (date := lead.headline.date):
-                text = lead.hits[0].candidate
-                return view_foretold(example.headline, date, corpus.name, text, visitor)
-    return None
+    search = partial(_search_example, shared, corpus, example)
+    key = ("lead", corpus.id, corpus.documents, example)
+    lead = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
+    if not lead.hits or not (date := lead.headline.date):
+        return None
+    text = lead.hits[0].candidate
+    return view_foretold(example.headline, date, corpus.name, text, visitor)
 
 
 async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:

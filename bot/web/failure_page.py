@@ -19,6 +19,7 @@ from engine.errors import PresagioError
 from engine.values import Corpus, CorpusRole
 
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 _IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
 _MONTH_PATH = re.compile(r"/corpora/[^/]+/(?P<year>\d{4})(?:/(?P<month>\d{1,2}))?/?\Z", re.ASCII)
 
@@ -30,7 +31,9 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     corpora, selected = await _list_found(request, failure.status, form)
     if not form:
         selected = _prefer_language(corpora, selected, words.language)
-    given_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
+    wrong_date = ""
+    if form and not form.date:
+        wrong_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
     archive = _find_archive(request.url.path, corpora)
     shared: SharedState = request.app.state.shared
     years = await _list_archived(shared, archive, words) if archive else ()
@@ -48,12 +51,11 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         month_names=words.months,
         nearest=_find_nearest(request.url.path, months),
         examples=(
-            await _list_examples(shared, selected, words)
-            if selected and not archive and not form
-            else ()
+            await _list_examples(shared, selected, words) if selected and not archive else ()
         ),
         asked=form and replace(form, corpus=selected or form.corpus),
-        wrong_date=given_date if form and not form.date else "",
+        wrong_date=wrong_date,
+        year=match[0] if (match := _YEAR.search(wrong_date)) else "",
         elsewhere=ProphecyForm(
             headline="", date=None, corpus=archive.name if archive else selected
         ),
@@ -99,7 +101,7 @@ def _find_nearest(path: str, months: Sequence[MonthView]) -> MonthView | None:
     """Return the month of some with posts that is nearest to the one that a path names."""
     if not months or not (match := _MONTH_PATH.match(path)):
         return None
-    sought = 12 * int(match["year"]) + int(match["month"] or 0)
+    sought = 12 * int(match["year"]) + min(int(match["month"] or 1), 12)
     return min(months, key=lambda month: abs(_count_months(month.when) - sought))
 
 
@@ -125,8 +127,7 @@ def _explain_failure(
             fix = words.say("It may have been deleted, or a part of its address is missing.")
             return words.say("There is no such post in this archive."), fix
         if match := _MONTH_PATH.match(path):
-            when = _say_span(match["year"], match["month"], words)
-            said = words.say("There are no posts of {when} in this archive.", when=when)
+            said = _say_what_is_missing(match["year"], match["month"], words)
             return said, _say_what_there_is(months, words)
     if failure.message == nothing_here().message:
         fix = words.say("Its address may be misspelt. Begin with a headline, or with an archive.")
@@ -138,13 +139,15 @@ def _say_what_there_is(months: Sequence[MonthView], words: Words) -> str | None:
     if not months:
         return None
     first, last = months[0].name, months[-1].name
-    return words.say("Its posts are from {first} to {last}.", first=first, last=last)
+    return words.say("The archive runs from {first} to {last}.", first=first, last=last)
 
 
-def _say_span(year: str, month: str | None, words: Words) -> str:
-    """Return a month as people write it, or a year, where the month is none."""
-    number = int(month or 0)
-    return words.month(int(year), number) if 1 <= number <= 12 else year
+def _say_what_is_missing(year: str, month: str | None, words: Words) -> str:
+    number = int(month or 1)
+    if not 1 <= number <= 12:
+        return words.say("There is no month {number}.", number=number)
+    when = words.month(int(year), number) if month else year
+    return words.say("There are no posts of {when}.", when=when)
 
 
 async def _list_found(

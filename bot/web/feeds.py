@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.card import can_draw
-from bot.web.examples import find_bundled_lead
+from bot.web.examples import list_bundled_leads
 from bot.web.foretold import ForetoldView, list_posted, view_post
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
@@ -25,6 +25,7 @@ from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 
 _KEEP_SECONDS = 300
+_MAX_EXAMPLES = 2
 _ICON = "/static/icon-512.png"
 _VARY = "Accept, Accept-Language"
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -97,7 +98,7 @@ async def _send_feed(
             "feed.html",
             feed=feed,
             corpus=corpus,
-            lead=await _find_example(shared, feed, visitor),
+            leads=await _list_examples(shared, feed, visitor),
         )
         page.headers["Vary"] = _VARY
         return page
@@ -109,13 +110,14 @@ async def _send_feed(
     return Response(body, media_type=media_type, headers=headers)
 
 
-async def _find_example(
+async def _list_examples(
     shared: SharedState, feed: PostedFeed, visitor: Visitor
-) -> ForetoldView | None:
-    """Return what an entry looks like, where there is none yet. Raises StorageError."""
+) -> Sequence[ForetoldView]:
+    """Return what entries look like, where there are none yet. Raises StorageError."""
     if feed.entries:
-        return None
-    return await find_bundled_lead(shared, await shared.app.corpora.list(), visitor)
+        return ()
+    corpora = await shared.app.corpora.list()
+    return await list_bundled_leads(shared, corpora, visitor, limit=_MAX_EXAMPLES)
 
 
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:

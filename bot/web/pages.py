@@ -23,7 +23,7 @@ from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import (
     choose_examples,
     choose_questions,
-    find_bundled_lead,
+    list_bundled_leads,
 )
 from bot.web.foretold import list_latest
 from bot.web.reference import reference
@@ -193,6 +193,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         )
     corpora, selected = await list_choices(shared, request.query_params.get("corpus", "").strip())
     lately = await list_latest(shared, shown, visitor)
+    leads = lately or await list_bundled_leads(shared, corpora, visitor, limit=1)
     corpus = await shared.app.corpus(selected)
     return render_template(
         request,
@@ -200,7 +201,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         lately=lately,
-        lead=lately[0] if lately else await find_bundled_lead(shared, corpora, visitor),
+        lead=leads[0] if leads else None,
         this_day=await find_this_day(shared, corpus, visitor.words),
         examples=() if lately else await choose_examples(shared, corpus, visitor.words),
     )

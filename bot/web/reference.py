@@ -89,7 +89,7 @@ async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf
     return render_template(
         request,
         "docs.html",
-        operations=sorted(operations, key=lambda each: not each.asks),
+        operations=list(operations),
         problem=_read_example_problem(document),
         keys_needed=shared.keys.asks_for_keys(),
         tools=shared.settings.web.mcp,

@@ -102,7 +102,7 @@ async def test_atom_and_json_feeds_have_the_same_entries(web: WebStage) -> None:
 async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     empty = LexborHTMLParser((await web.client.get("/feed.xml", headers=browser)).text)
-    assert one(empty, ".acts .primary").attributes["href"] == "/", "where one may ask meanwhile"
+    assert one(empty, ".actions a").attributes["href"] == "/", "where one may ask meanwhile"
     chosen = await posted(web.app.database, 2)
     await filled(web.app.database, chosen)
     for path in ("/feed.xml", "/feed.json"):
@@ -114,6 +114,15 @@ async def test_a_browser_is_shown_a_page(web: WebStage) -> None:
             f"I said so <{pick.find.story.id}>" for pick in reversed(chosen)
         ]
         assert len(page.css(".story a[href^='/prophecy?']")) == 2
+        assert one(page, ".box button").attributes["data-copy"] == one(page, ".box code").text()
+        assert one(page, ".box code").text() == f"{ADDRESS}/feed.xml"
+
+
+async def test_a_feed_without_entries_shows_invented_ones_of_the_demo(demo_web: WebStage) -> None:
+    answered = await demo_web.client.get("/feed.xml", headers={"Accept": "text/html"})
+    page = LexborHTMLParser(answered.text)
+    assert len(texts(page, ".leads .lead-time")) == 2
+    assert "invented" in texts(page, ".facts")[-1]
 
 
 async def test_a_text_that_was_removed_is_not_shown(web: WebStage) -> None:

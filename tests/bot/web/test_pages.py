@@ -344,12 +344,16 @@ class TestEveryPage:
         assert page.css(".kick [href='/corpora/demo']")
         assert page.css("form[action='/search']")
         assert page.css(".months a")
-        answered = await coffee_web.get("/corpora/demo/1999")
-        page = LexborHTMLParser(answered.text)
-        assert texts(page, "h1") == ["There are no posts of 1999 in this archive."]
-        assert texts(page, "#fix") == ["Its posts are from October 2010 to July 2016."]
-        [nearest] = texts(page, "a.primary")
-        assert nearest.startswith("October 2010 · ")
+        for path, said, nearest in (
+            ("/corpora/demo/1999", "There are no posts of 1999.", "October 2010"),
+            ("/corpora/demo/2011/13", "There is no month 13.", "August 2011"),
+            ("/corpora/demo/2099/1", "There are no posts of January 2099.", "July 2016"),
+        ):
+            page = LexborHTMLParser((await coffee_web.get(path)).text)
+            assert texts(page, "h1") == [said]
+            assert texts(page, "#fix") == ["The archive runs from October 2010 to July 2016."]
+            assert texts(page, "a.primary") == [f"Read {nearest}"]
+            assert page.css(".months a")
 
     @pytest.mark.parametrize(
         ("method", "path"),
@@ -382,7 +386,7 @@ class TestEveryPage:
     @pytest.mark.parametrize(
         ("sent", "said", "day"),
         [
-            ({"date": "2015-02-30"}, "'2015-02-30' is not a date", "2015-02-30"),
+            ({"date": "2015-02-30"}, "“2015-02-30” is not a date.", "2015-02-30"),
             ({"corpus": "gone"}, "There is no archive “gone”", "2023-05-04"),
             ({"headline": "coffee " * 2000}, "has 13999 characters", "2023-05-04"),
             ({"headline": "https://paid.example/1"}, "paid.example has", "2023-05-04"),
@@ -404,11 +408,13 @@ class TestEveryPage:
         asked = HEADLINE_AND_DATE | sent
         answered = await coffee_web.get("/prophecy", **asked)
         page = LexborHTMLParser(answered.text)
-        assert said in texts(page, "#fix" if "date" in sent else "h1")[0]
+        assert said in texts(page, "h1")[0]
         typed = one(page, "#headline").text()
         assert typed == " ".join(asked["headline"].split())[:2000]
         assert one(page, "#date").attributes["value"] == day
         assert len(page.css("#date[autofocus][aria-invalid]")) == ("date" in sent)
+        ways = [str(way.attributes["href"]) for way in page.css("section .actions a")]
+        assert ["date=2015" in way for way in ways] == ([True, False] if "date" in sent else [])
 
     async def test_a_wrong_date_keeps_the_chosen_archive(self, web: WebStage) -> None:
         for name in ("demo", "small"):
@@ -416,18 +422,20 @@ class TestEveryPage:
         answered = await web.get("/prophecy", headline="coffee", date="1", corpus="small")
         assert texts(LexborHTMLParser(answered.text), "#corpus [selected]") == ["small"]
 
-    async def test_not_found_page_offers_an_empty_field_and_archives(
+    async def test_not_found_page_offers_an_empty_field_or_archives(
         self, coffee_web: WebStage
     ) -> None:
         for path, action, archives in (
             ("/nothing", "/prophecy", "aside .voices [href*='/corpora/']"),
             ("/documents/demo/0", "/search", ".kick a"),
-            ("/corpora/gone", "/prophecy", ".archive > div > :first-child .voices a"),
+            ("/corpora/gone", None, ".archive > div > :first-child .voices a"),
         ):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
-            assert one(page, "form").attributes["action"] == action
-            field = one(page, "form :is(textarea, input[name=q])")
-            assert (field.attributes.get("value") or field.text()) == ""
+            assert [form.attributes["action"] for form in page.css("form")] == [action] * bool(
+                action
+            )
+            for field in page.css("form :is(textarea, input[name=q])"):
+                assert (field.attributes.get("value") or field.text()) == ""
             [link] = [str(a.attributes["href"]) for a in page.css(archives)]
             assert (await coffee_web.get(link)).status_code == 200
 

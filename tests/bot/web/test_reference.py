@@ -1,5 +1,6 @@
 """The page of the API shows what there is, with examples that are answered."""
 
+import itertools
 import json
 import shlex
 
@@ -9,7 +10,7 @@ from bot.web.reference import list_prose
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.bot.web.test_pages import one, read, texts
 
-SAID = (".operation h2", ".operation > p", ".fields dd")
+SAID = (".operation h3", ".operation > p", ".fields dd")
 
 
 async def test_every_operation_is_there_with_its_parameters_and_an_example(
@@ -30,8 +31,13 @@ async def test_every_operation_is_there_with_its_parameters_and_an_example(
             assert any(word.startswith(ADDRESS) for word in command)
             if "-d" in command:
                 assert json.loads(command[command.index("-d") + 1])["corpora"] == ["demo"]
-    assert len(page.css("section.operation")) == 13
-    Problem.model_validate(json.loads(texts(page, "section:not(.operation) pre")[0]))
+    assert len(page.css("section.operation")) == 14, "with that of errors"
+    groups = [[str(a.attributes["href"]) for a in each.css("a")] for each in page.css(".index ul")]
+    assert [len(each) for each in groups] == [9, 5]
+    assert "#GET-api-search" in groups[0] and "#GET-metrics" in groups[1]
+    for link in itertools.chain(*groups):
+        assert page.css(link.replace("{", r"\{").replace("}", r"\}")), link
+    Problem.model_validate(json.loads(texts(page, "[aria-labelledby=errors] pre")[0]))
 
 
 async def test_links_of_the_reference_work(coffee_web: WebStage) -> None:
