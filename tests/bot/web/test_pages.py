@@ -12,7 +12,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from bot.app import App
-from bot.web.browsing import ON_A_PAGE
+from bot.web.listing import ON_A_PAGE
 from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline

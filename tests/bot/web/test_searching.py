@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from bot.web.browsing import ON_A_PAGE
+from bot.web.listing import ON_A_PAGE
 from engine.values import Flag
 from tests.bot.web.stage import WebStage
 from tests.bot.web.test_pages import one, read, texts
