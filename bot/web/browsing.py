@@ -1,8 +1,10 @@
 """The pages of an archive: its months, this day of each year, the most liked, each text."""
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
+from math import ceil
 from typing import cast
 
 from fastapi import APIRouter, Depends, Request
@@ -136,7 +138,16 @@ async def _show_liked(
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=limit)
     skipped = skipped if liked[skipped:] else 0
     listed = liked[skipped : skipped + ON_A_PAGE]
-    texts = [(describe_archived(text, corpus, words), False) for text in listed]
+    texts = [
+        (
+            replace(
+                describe_archived(text, corpus, words),
+                share=ceil(100 * text.engagement / (liked[0].engagement or 1)),
+            ),
+            False,
+        )
+        for text in listed
+    ]
     return render_texts(
         request,
         corpus,
@@ -254,4 +265,8 @@ def _describe_neighbour(
     if neighbour is None or neighbour.external_id in thread:
         return None
     date = words.date(neighbour.created_at.astimezone(UTC))
-    return neighbour.external_id, date, neighbour.text, name_flags(neighbour.flags.names, words)
+    pieces = name_links(
+        link_pieces(neighbour.text, None), words, has_media=Flag.MEDIA in neighbour.flags
+    )
+    text = "".join(piece.text for piece in pieces)
+    return neighbour.external_id, date, text, name_flags(neighbour.flags.names, words)

@@ -28,6 +28,7 @@ class ArchiveEntry:
     labels: Sequence[str]
     lang: str | None
     pieces: Sequence[Piece]
+    share: int = 0  # of the reactions of the most liked, in percent, where texts are ranked by them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,8 @@ async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebS
     assert [item.attributes["value"] for item in page.css(".ranked > li")][:3] == ["1", "2", "3"]
     assert texts(page, ".entries time")[:2] == ["Jun 1, 2017", "Jun 1, 2018"]
     assert "Times are in UTC." not in one(page, "main").text()
+    bars = [bar.attributes["x2"] for bar in page.css(".share-of line")]
+    assert bars == ["100%", "8%", "6%"], "of the most, for those with any"
     later = read(await archive.get("/corpora/ana/most-liked", page=2))
     assert texts(later, QUOTES) == texts(page, QUOTES)
 
@@ -46,7 +48,7 @@ async def test_likes_are_told_wherever_a_text_is_listed(archive: WebStage) -> No
     liked = texts(read(await archive.get("/corpora/ana/2018/6")), ".entries .meta")
     assert any("7 reactions" in text for text in liked)
     found = texts(read(await archive.get("/search", q="June")), ".entries .meta")
-    assert found == ["Jun 1, 2017 · @ana · 90 reactions"]
+    assert found == ["@ana · Jun 1, 2017 · 90 reactions"]
     assert "90 reactions" in texts(read(await archive.get("/documents/ana/5")), ".alone > .meta")[0]
 
 
