@@ -9,9 +9,9 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.web.browsing import MonthView, YearView, list_years
 from bot.web.examples import Example, choose_examples, list_languages
 from bot.web.failures import Refusal, nothing_here
+from bot.web.months import MonthView, YearView, list_years
 from bot.web.rendering import render_template
 from bot.web.shared_state import SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, recover_asked

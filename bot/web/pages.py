@@ -26,6 +26,7 @@ from bot.web.examples import (
     list_bundled_leads,
 )
 from bot.web.foretold import list_latest
+from bot.web.months import monthly
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -180,7 +181,7 @@ class StaticContent(StaticFiles):
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, browsing, searching, sharing, reference)
+    add_routes(app, router, browsing, monthly, searching, sharing, reference)
     app.mount("/static", StaticContent(directory=STATIC), name="static")
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -10,7 +11,8 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from bot.i18n.words import Words
 from bot.queries.find import answer_query, find
-from bot.web.browsing import ON_A_PAGE, ArchiveEntry, describe_entry
+from bot.web.listing import ON_A_PAGE, ArchiveEntry, describe_entry
+from bot.web.months import LineOfYears, YearView, draw_line, list_years, span_years
 from bot.web.rendering import render_template, web_address
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
@@ -23,6 +25,7 @@ from engine.search import order_by_date
 MAXIMUM = 300  # posts that match a query
 _MAX_PAGE_DIGITS = 3  # far more than MAXIMUM fills; `int` refuses thousands of digits
 _OWN_WORDS = " -is:repost -is:quote"
+_FEWEST_DRAWN = 3  # posts that a line of years is drawn of
 _MOST_PARTS = 5  # words of a query that are looked up alone
 _COLUMNS = ("id", "created_at", "author", "likes", "url", "text")
 
@@ -83,9 +86,27 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
             all=words.number(len(hits)),
         ),
         more=len(hits) > page * ON_A_PAGE,
+        month_names=words.months,
+        years=[] if listed else await _list_years(shared, selected, words),
+        line=await _draw_line(shared, answer) if answer and listed else None,
         summary=_summarise(answer, words) if answer else None,
         notice=_say_notices(answer, words, nothing=nothing) if answer else None,
     )
+
+
+async def _list_years(shared: SharedState, selected: str, words: Words) -> Sequence[YearView]:
+    """Return the years of the selected archive, to go on with. Raises StorageError."""
+    return await list_years(shared, await shared.app.corpora.get(selected), words)
+
+
+async def _draw_line(shared: SharedState, answer: QueryAnswer) -> LineOfYears | None:
+    """Return where in the years of their archive hits are, if that tells more than their dates.
+    Raises StorageError."""
+    months = Counter(f"{hit.created_at:%Y-%m}" for hit in answer.hits if hit.created_at)
+    span = span_years(await shared.count_months(await shared.app.corpus(answer.corpus)))
+    if months.total() < _FEWEST_DRAWN or len(span) < 2:
+        return None
+    return draw_line(months, span, finest=12)
 
 
 async def _count_parts(

@@ -10,8 +10,9 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from tests.bot.web.browser import Visit, browsing
-from tests.bot.web.stage import WebStage, judging, web_stage
+from tests.bot.web.stage import OF_ANA, WebStage, judging, web_stage
 from tests.bot.web.test_service import served
+from tests.db.loading import load
 from tests.fakes.model import ModelServer, scoring
 from tests.programs import require_program
 from tests.scenarios.stage import Stage, staged
@@ -38,6 +39,13 @@ async def web(database_url: str) -> AsyncIterator[WebStage]:
     """A page over a database without a corpus."""
     async with web_stage(database_url) as stage:
         yield stage
+
+
+@pytest.fixture
+async def archive(web: WebStage) -> WebStage:
+    """Six texts of ana, of three years."""
+    await load(web.app.database, "ana", OF_ANA)
+    return web
 
 
 @pytest.fixture

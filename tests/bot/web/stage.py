@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from unittest.mock import patch
@@ -18,12 +18,31 @@ from bot.settings import Settings, load_settings
 from bot.web.application import create_application
 from bot.web.metrics import Metrics
 from bot.web.shared_state import SharedState
+from engine.corpora import Document
 from engine.prophecy.headline import read_headline
 from engine.search import Headline
+from tests.db.loading import document
 from tests.fakes.model import ModelServer
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 ADDRESS = "http://localhost:8080"
+JULY = datetime(2016, 7, 1, 9, tzinfo=UTC)
+
+
+def dated(number: int, text: str, moment: datetime, **changes: Any) -> Document:
+    """A text of ana, written at that moment."""
+    return replace(document(str(number), text, author="ana"), created_at=moment, **changes)
+
+
+# A thread, another text, and one in each year after.
+OF_ANA = (
+    dated(1, "The thread begins", JULY, engagement=5),
+    dated(2, "Something else", JULY + timedelta(hours=1)),
+    dated(3, "and goes on", JULY + timedelta(hours=2), reply_to="1"),
+    dated(4, "and ends", JULY + timedelta(days=9), reply_to="3"),
+    dated(5, "Of June", datetime(2017, 6, 1, tzinfo=UTC), engagement=90),
+    dated(6, "A year on", datetime(2018, 6, 1, 23, tzinfo=UTC), engagement=7),
+)
 
 
 @dataclass(kw_only=True)

@@ -12,7 +12,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from bot.app import App
-from bot.web.browsing import ON_A_PAGE
+from bot.web.listing import ON_A_PAGE
 from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
@@ -263,9 +263,9 @@ class TestSearch:
         page = read(await coffee_web.get("/search", q='"harvest moon" -coffee'))
         assert texts(page, "blockquote") == ["The harvest moon is high."]
         page = read(await coffee_web.get("/search", q="coffee ghost:yes"))
-        assert '"ghost:" is no filter' in texts(page, ".statement + .voices + .note")[0]
+        assert '"ghost:" is no filter' in texts(page, ".statement + .fields + .note")[0]
         assert texts(page, ".statement") == ["No post has all of this at once."]
-        assert texts(page, ".statement + .voices a") == ["coffee"], "each word that posts have"
+        assert texts(page, ".statement + .fields a") == ["coffee"], "each word that posts have"
 
     async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/search", q="zebra"))

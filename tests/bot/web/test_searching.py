@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from bot.web.browsing import ON_A_PAGE
+from bot.web.listing import ON_A_PAGE
 from engine.values import Flag
 from tests.bot.web.stage import WebStage
 from tests.bot.web.test_pages import one, read, texts
@@ -73,6 +73,29 @@ async def test_a_page_lists_thirty_posts_and_leads_to_the_next(web: WebStage) ->
     assert (len(texts(first, QUOTES)), len(texts(second, QUOTES))) == (ON_A_PAGE, 5)
     assert not second.css(".actions a[rel~=next]")
     assert not {*texts(first, QUOTES)} & {*texts(second, QUOTES)}
+
+
+async def test_a_line_shows_in_which_years_of_the_archive_posts_were_written(
+    archive: WebStage,
+) -> None:
+    some = read(await archive.get("/search", q="-nothing"))
+    bars = one(some, ".bars")
+    assert bars.attributes["aria-label"] == "Posts by year: 2016: 4, 2017: 1, 2018: 1"
+    assert [bar.attributes["height"] for bar in bars.css("rect")] == ["100%", "25%", "25%"]
+    assert texts(some, ".bars .count") == ["4", "1", "1"]
+    few = read(await archive.get("/search", q="thread"))
+    assert few.css(".entries") and not few.css(".bars"), "its date says it"
+
+
+@pytest.mark.parametrize("query", ["", "zebra", "zebra xylophone"])
+async def test_without_posts_the_months_of_the_archive_are_a_way_on(
+    archive: WebStage, query: str
+) -> None:
+    page = read(await archive.get("/search", q=query))
+    assert [link.attributes["href"] for link in page.css("section .months a")] == [
+        "/corpora/ana/2016/07", "/corpora/ana/2017/06", "/corpora/ana/2018/06",
+    ]  # fmt: skip
+    assert texts(page, "h2#archive") == ["ana · 6 posts"]
 
 
 async def test_words_that_are_not_looked_for_are_not_called_unsaid(coffee_web: WebStage) -> None:
