@@ -260,7 +260,7 @@ async def _render_page(
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
         samples=()
-        if prompt
+        if outcome
         else await list_samples(shared, await shared.app.corpus(chosen), words),
         **_describe_outcome(outcome, words),
     )

@@ -19,16 +19,16 @@ from engine.values import Corpus, CorpusRole
 
 _MAXIMUM = 3
 _KEPT_SECONDS = 86_400
-_LONGEST_SAMPLE = 180  # characters
+_LONGEST_SAMPLE = 240  # characters
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
 _LANGUAGES = {"english": "en", "spanish": "es"}
 
 # What archives often speak of, as a headline and as a question.
 STOCK = (
-    (marked("Coffee prices hit a record high"), marked("What was said about coffee prices?")),
-    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
     (marked("New tariffs raise prices for consumers"), marked("What was said about tariffs?")),
+    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
+    (marked("Coffee prices hit a record high"), marked("What was said about coffee prices?")),
     (marked("Storm leaves thousands without power"), marked("What was said about power cuts?")),
     (
         marked("Stock market falls sharply as investors panic"),
@@ -182,7 +182,7 @@ async def _try_stock(
     key = ("examples", corpus.id, corpus.documents, own_words.language, asks)
     trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
     await trial.go_on(partial(_search_example, shared, corpus, asks=asks))
-    return trial.best
+    return (trial.good or trial.best) if asks else trial.best
 
 
 def _holds_subject(prophecy: Prophecy) -> bool:
@@ -197,7 +197,7 @@ class _Trial:
     def __init__(self, stock: Sequence[Example], is_good: Callable[[Prophecy], bool]) -> None:
         self._waiting = list(stock)
         self._is_good = is_good
-        self._good: list[Example] = []
+        self.good: list[Example] = []  # that are answered well
         self._others: list[tuple[float, Example]] = []
         self._busy = False
 
@@ -205,12 +205,12 @@ class _Trial:
     def best(self) -> Sequence[Example]:
         """The examples that are answered well, then those that are answered best."""
         others = sorted(self._others, key=lambda pair: -pair[0])
-        return [*self._good, *(example for _, example in others)][:_MAXIMUM]
+        return [*self.good, *(example for _, example in others)][:_MAXIMUM]
 
     async def go_on(self, search: Callable[[Example], Awaitable[Prophecy]]) -> None:
         """Try more examples, until there are enough good ones or the patience ends."""
         ends = time.monotonic() + _PATIENCE
-        while self._waiting and len(self._good) < _MAXIMUM and not self._busy:
+        while self._waiting and len(self.good) < _MAXIMUM and not self._busy:
             self._busy = True
             try:
                 example = self._waiting[0]
@@ -225,7 +225,7 @@ class _Trial:
         if prophecy.hits:
             example = replace(example, text=prophecy.hits[0].candidate)
         if self._is_good(prophecy):
-            self._good.append(example)
+            self.good.append(example)
         elif prophecy.hits:
             self._others.append((prophecy.hits[0].score, example))
 

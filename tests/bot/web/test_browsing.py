@@ -138,7 +138,7 @@ class TestExamples:
         )
         shown = [texts(read(await web.get("/")), ".examples a") for _ in range(12)]
         assert [len(one) for one in shown] == sorted(len(one) for one in shown)
-        assert shown[0] == ["Coffee prices hit a record high"]
+        assert shown[0] == ["New tariffs raise prices for consumers"]
         assert set(shown[-1][:2]) == {
             "Coffee prices hit a record high", "New tariffs raise prices for consumers"
         }  # fmt: skip
