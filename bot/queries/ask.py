@@ -39,7 +39,7 @@ async def ask(
     return await log_search(
         SearchJob.ASK,
         request.headline.original,
-        _answer_question(app, request, corpora, earlier, prophet, model=model),
+        answer_question(app, request, corpora, earlier, prophet, model=model),
         _ask_logged,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -47,15 +47,16 @@ async def ask(
     )
 
 
-async def _answer_question(
+async def answer_question(
     app: App,
     request: SearchRequest,
     corpora: Sequence[Corpus],
-    earlier: Sequence[str],
-    prophet: Prophet | None,
+    earlier: Sequence[str] = (),
+    prophet: Prophet | None = None,
     *,
     model: bool,
 ) -> CitedAnswer:
+    """Answer a question as `ask` does. It is not logged."""
     question = request.headline.original
     if not question.strip():
         raise UsageError(

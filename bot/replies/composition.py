@@ -84,12 +84,17 @@ def source_lines(source: ComposedSource, words: Words) -> Iterator[str]:
 
 def source_title(source: ComposedSource, words: Words, *, names_corpus: bool = True) -> str:
     """Return the title and date of a source, and where it comes from."""
+    return " · ".join(source_facts(source, words, names_corpus=names_corpus))
+
+
+def source_facts(source: ComposedSource, words: Words, *, names_corpus: bool = True) -> list[str]:
+    """Return the facts of which the title of a source consists."""
     passage = source.passage
     corpus = passage.corpus if names_corpus else None
     kind = words.say("web") if passage.kind is SourceKind.WEB else corpus or ""
     date = say_date(passage.date, passage.dated_by, words)
     facts = [cited_as(passage), date, kind, *name_flags(passage.flags.names, words)]
-    return " · ".join(filter(None, facts))
+    return [fact for fact in facts if fact]
 
 
 def removed_lines(composition: Composition, words: Words) -> Iterator[str]:

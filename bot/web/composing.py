@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -24,8 +25,8 @@ from bot.i18n.words import Words
 from bot.listening import read_body
 from bot.queries.compose import build_composer
 from bot.query_log import current_source
-from bot.replies.composition import STEPS, source_title
-from bot.web.examples import choose_questions
+from bot.replies.composition import STEPS, source_facts
+from bot.web.examples import list_samples
 from bot.web.failures import Refusal, describe_problems
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.schemas import LONGEST_TEXT, CorpusName, Text
@@ -33,7 +34,14 @@ from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_req
 from bot.web.streaming import EVENTS, own_work, stream_work, wants_events
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, read_form
 from engine.budget import require_open
-from engine.compose.composition import ComposeRequest, Composition, Progress, Tweet
+from engine.compose.composition import (
+    ComposedSource,
+    ComposeRequest,
+    Composition,
+    Progress,
+    Tweet,
+    Variant,
+)
 from engine.compose.tweets import LONGEST as LONGEST_TWEET
 from engine.compose.tweets import tweet_length
 from engine.contracts.composition import ComposeAnswer
@@ -251,9 +259,9 @@ async def _render_page(
         thread=thread,
         asked=ProphecyForm(headline="", date=None, corpus=chosen),
         corpora=corpora,
-        examples=()
-        if prompt
-        else await choose_questions(shared, await shared.app.corpus(chosen), words),
+        samples=()
+        if outcome
+        else await list_samples(shared, await shared.app.corpus(chosen), words),
         **_describe_outcome(outcome, words),
     )
 
@@ -265,43 +273,82 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
     return {
         "outcome": outcome,
         "notice": words.render(outcome.notice) if outcome.notice else None,
-        "sources": [
-            [
-                (
-                    source,
-                    source_title(source, words, names_corpus=False),
-                    web_address(source.passage.url),
-                )
-                for source in outcome.sources_of(variant)
-            ]
-            for variant in outcome.variants
+        "groups": [
+            ([_describe_variant(*pair, words) for pair in cited], _describe_sources(sources, words))
+            for cited, sources in _share_sources(outcome)
         ],
         "longest": LONGEST_TWEET,
-        "tweets": [
-            [_describe_tweet(tweet, is_alone=not variant.thread) for tweet in variant.tweets]
-            for variant in outcome.variants
-        ],
         "removal": words.count(
             "{number} passage left out or changed",
             "{number} passages left out or changed",
             len(outcome.removed),
         ),
         "removed": [(removal.text, words.render(removal.why)) for removal in outcome.removed],
-        "warnings": [
-            [words.render(warning) for warning in variant.warnings] for variant in outcome.variants
+    }
+
+
+_Numbers = Mapping[str, str]  # the mark of a variant, and that of the same source on the page
+_Cited = tuple[list[tuple[Variant, _Numbers]], list[ComposedSource]]
+
+
+def _share_sources(outcome: Composition) -> list[_Cited]:
+    """Return variants with what they cite, each source once.
+
+    Threads share none: their last tweet lists their sources by the numbers that are copied.
+    """
+    groups = list[_Cited]()
+    for variant in outcome.variants:
+        if not groups or variant.thread:
+            groups.append(([], []))
+        cited, sources = groups[-1]
+        numbers = {}
+        for source in outcome.sources_of(variant):
+            like = [each for each in sources if _is_same(each, source)]
+            if not like:
+                like = [replace(source, number=len(sources) + 1)]
+                sources += like
+            numbers[f"[{source.number}]"] = f"[{like[0].number}]"
+        cited.append((variant, numbers))
+    return groups
+
+
+def _is_same(source: ComposedSource, other: ComposedSource) -> bool:
+    return (source.passage.key, source.quote) == (other.passage.key, other.quote)
+
+
+def _describe_sources(
+    sources: Sequence[ComposedSource], words: Words
+) -> list[tuple[ComposedSource, list[str], str | None]]:
+    return [
+        (
+            source,
+            source_facts(source, words, names_corpus=False),
+            web_address(source.passage.url),
+        )
+        for source in sources
+    ]
+
+
+def _describe_variant(variant: Variant, numbers: _Numbers, words: Words) -> dict[str, Any]:
+    """Return what the template shows of a variant."""
+    return {
+        "checked": variant.checked,
+        "warnings": [words.render(warning) for warning in variant.warnings],
+        "numbered": not variant.thread,
+        "tweets": [
+            _describe_tweet(tweet, numbers, is_alone=not variant.thread) for tweet in variant.tweets
         ],
     }
 
 
-def _describe_tweet(tweet: Tweet, *, is_alone: bool) -> dict[str, Any]:
+def _describe_tweet(tweet: Tweet, numbers: _Numbers, *, is_alone: bool) -> dict[str, Any]:
     """Return what the template shows of a tweet: with the numbers of its sources, and what is
     copied, that is without them where no tweet after it lists the sources."""
     copied = _CITED.sub("", tweet.text) if is_alone else tweet.text
     return {
-        "pieces": [piece for piece in _CITES.split(tweet.text) if piece],
+        "pieces": [numbers.get(piece, piece) for piece in _CITES.split(tweet.text) if piece],
         "copied": copied,
         "length": tweet_length(copied),
-        "numbered": is_alone and copied != tweet.text,
     }
 
 

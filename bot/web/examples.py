@@ -1,29 +1,35 @@
-"""Headlines for visitors to try."""
+"""Headlines and questions for visitors to try."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import read_date
+from bot.reply import format_signature, name_flags, say_date
 from bot.web.foretold import ForetoldView, list_posted, view_foretold
-from bot.web.rendering import is_foretold
+from bot.web.rendering import Piece, is_foretold, view_text
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day
+from engine.answer.passages import extract_subject
 from engine.prophecy.headline import read_headline
-from engine.search import Prophecy, SearchRequest
+from engine.search import Candidate, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
 _MAXIMUM = 3
 _KEPT_SECONDS = 86_400
+_LONGEST_SAMPLE = 240  # characters
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
 _LANGUAGES = {"english": "en", "spanish": "es"}
 
 # What archives often speak of, as a headline and as a question.
 STOCK = (
+    (marked("New tariffs raise prices for consumers"), marked("What was said about tariffs?")),
+    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
     (marked("Coffee prices hit a record high"), marked("What was said about coffee prices?")),
+    (marked("Storm leaves thousands without power"), marked("What was said about power cuts?")),
     (
         marked("Stock market falls sharply as investors panic"),
         marked("What was said about the stock market?"),
@@ -32,9 +38,6 @@ STOCK = (
         marked("President refuses to accept the result of the election"),
         marked("What was said about elections?"),
     ),
-    (marked("New tariffs raise prices for consumers"), marked("What was said about tariffs?")),
-    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
-    (marked("Storm leaves thousands without power"), marked("What was said about power cuts?")),
     (
         marked("Government shuts down after budget talks fail"),
         marked("What was said about a government shutdown?"),
@@ -55,6 +58,19 @@ class Example:
     headline: str
     day: str = ""
     question: str = ""
+    text: Candidate | None = None  # the text that comes nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A question, and the text of the corpus that comes nearest to it, as pages show them."""
+
+    question: str
+    pieces: Sequence[Piece]
+    lang: str | None
+    author: str | None
+    date_text: str
+    labels: Sequence[str]
 
 
 # Of the bundled corpus, which is written in both languages.
@@ -131,50 +147,79 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
         return [Example(headline) for headline in configured]
     if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
         return [Example(post.headline, format_day(post.published)) for post, _ in posted]
-    return await choose_questions(shared, corpus, words)
+    return await _try_stock(shared, corpus, words)
 
 
-async def choose_questions(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
-    """Return some of the stock that the corpus has texts for, in its language, with questions.
+async def list_samples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Sample]:
+    """Return questions that the corpus has texts for, in its language. No model is asked.
 
     Raises StorageError.
     """
+    examples = await _try_stock(shared, corpus, words, asks=True)
+    return [_describe_sample(example, example.text, words) for example in examples if example.text]
+
+
+def _describe_sample(example: Example, text: Candidate, words: Words) -> Sample:
+    return Sample(
+        question=example.question,
+        pieces=view_text(text, words, longest=_LONGEST_SAMPLE),
+        lang=text.lang,
+        author=format_signature(text.voice, text.author, in_item=text.place is not None),
+        date_text=say_date(text.created_at, text.dated_by, words),
+        labels=name_flags(text.flags.names, words),
+    )
+
+
+async def _try_stock(
+    shared: SharedState, corpus: Corpus, words: Words, *, asks: bool = False
+) -> Sequence[Example]:
+    """Return some of the stock that the corpus has texts for, in its language: for the headline,
+    or, if it `asks`, for the question. Raises StorageError."""
     own_words = words_for(_choose_language(corpus, words))
     stock = [
         Example(own_words.say(headline), question=own_words.say(question))
         for headline, question in STOCK
     ]
-    if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
-        return BUNDLED[own_words.language]
+    if corpus.role is CorpusRole.DEMONSTRATION:
+        if corpus.documents and not asks:
+            return BUNDLED[own_words.language]
+        stock = [*BUNDLED[own_words.language], *stock]
 
     async def begin_trial() -> _Trial:
-        return _Trial(stock if corpus.documents else [])
+        return _Trial(stock if corpus.documents else [], _holds_subject if asks else is_foretold)
 
-    key = ("examples", corpus.id, corpus.documents, own_words.language)
+    key = ("examples", corpus.id, corpus.documents, own_words.language, asks)
     trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
-    await trial.go_on(lambda example: _search_example(shared, corpus, example))
-    return trial.best
+    await trial.go_on(partial(_search_example, shared, corpus, asks=asks))
+    return (trial.good or trial.best) if asks else trial.best
+
+
+def _holds_subject(prophecy: Prophecy) -> bool:
+    """Return whether the best text has each word that was searched for."""
+    matched = {word for hit in prophecy.hits[:1] for word in hit.matched}
+    return bool(matched) and all(matched & {term.word, term.shown} for term in prophecy.terms)
 
 
 class _Trial:
-    """Which of some headlines a corpus answers. No visitor waits for all of them to be tried."""
+    """Which of some examples a corpus answers. No visitor waits for all of them to be tried."""
 
-    def __init__(self, stock: Sequence[Example]) -> None:
+    def __init__(self, stock: Sequence[Example], is_good: Callable[[Prophecy], bool]) -> None:
         self._waiting = list(stock)
-        self._good: list[Example] = []
+        self._is_good = is_good
+        self.good: list[Example] = []  # that are answered well
         self._others: list[tuple[float, Example]] = []
         self._busy = False
 
     @property
     def best(self) -> Sequence[Example]:
-        """The headlines that are answered well, then those that are answered best."""
+        """The examples that are answered well, then those that are answered best."""
         others = sorted(self._others, key=lambda pair: -pair[0])
-        return [*self._good, *(example for _, example in others)][:_MAXIMUM]
+        return [*self.good, *(example for _, example in others)][:_MAXIMUM]
 
     async def go_on(self, search: Callable[[Example], Awaitable[Prophecy]]) -> None:
-        """Try more headlines, until there are enough good ones or the patience ends."""
+        """Try more examples, until there are enough good ones or the patience ends."""
         ends = time.monotonic() + _PATIENCE
-        while self._waiting and len(self._good) < _MAXIMUM and not self._busy:
+        while self._waiting and len(self.good) < _MAXIMUM and not self._busy:
             self._busy = True
             try:
                 example = self._waiting[0]
@@ -186,17 +231,22 @@ class _Trial:
                 return
 
     def _note_example(self, example: Example, prophecy: Prophecy) -> None:
-        if is_foretold(prophecy):
-            self._good.append(example)
+        if prophecy.hits:
+            example = replace(example, text=prophecy.hits[0].candidate)
+        if self._is_good(prophecy):
+            self.good.append(example)
         elif prophecy.hits:
             self._others.append((prophecy.hits[0].score, example))
 
 
-async def _search_example(shared: SharedState, corpus: Corpus, example: Example) -> Prophecy:
+async def _search_example(
+    shared: SharedState, corpus: Corpus, example: Example, *, asks: bool = False
+) -> Prophecy:
     # Not logged: nobody asked.
+    date = read_date(example.day) if example.day and not asks else None
     request = SearchRequest(
         headline=read_headline(
-            example.headline, date=read_date(example.day) if example.day else None
+            extract_subject(example.question) if asks else example.headline, date=date
         ),
         limit=1,
         now=shared.now(),

@@ -7,9 +7,8 @@ from functools import partial
 from urllib.parse import quote
 
 from bot.replies.dates import say_age
-from bot.replies.limits import cut
 from bot.reply import format_signature, name_flags, say_date
-from bot.web.rendering import Piece, link_pieces, name_links
+from bot.web.rendering import Piece, view_text
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day
 from db.posting.outbox import Outbox
@@ -17,7 +16,7 @@ from db.search.shown import DocumentLookup
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
 from engine.text.address import address_candidate
-from engine.values import Corpus, Flag
+from engine.values import Corpus
 
 MAX_POSTS = 30
 _LATEST = 5  # of them, on the first page and that of an archive
@@ -108,11 +107,7 @@ def view_foretold(
         text_path=visitor.link(f"/documents/{corpus}/{quote(text.external_id)}"),
         picture_path=visitor.link("/picture.png", **parameters),
         quote=text.text,
-        pieces=name_links(
-            link_pieces(cut(text.text, _LONGEST_QUOTE), None),
-            words,
-            has_media=Flag.MEDIA in text.flags,
-        ),
+        pieces=view_text(text, words, longest=_LONGEST_QUOTE),
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
         day=format_day(text.created_at),
         date_text=say_date(text.created_at, text.dated_by, words),

@@ -13,18 +13,14 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
-from bot.queries.ask import ask, build_searcher
+from bot.queries.ask import answer_question, ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label
 from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import (
-    choose_examples,
-    choose_questions,
-    list_bundled_leads,
-)
+from bot.web.examples import choose_examples, list_bundled_leads, list_samples
 from bot.web.foretold import list_latest
 from bot.web.months import monthly
 from bot.web.reference import reference
@@ -87,33 +83,48 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
     answered: CitedAnswer | None = None
     if question:
         await limit_answers(request, shared)
-        asked = SearchRequest(
-            headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
-        )
-        every = await shared.app.choose_corpora(selected)
-        answered = await ask(shared.app, asked, every, prophet=build_searcher(shared.app))
+        answered = await _answer_question(shared, question, selected)
+    nearest = corpora[0].name if selected == ALL else selected
     return render_template(
         request,
         "ask.html",
         question=question,
         asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
-        examples=()
-        if (answered and answered.sources) or selected == ALL
-        else await choose_questions(shared, await shared.app.corpus(selected), visitor.words),
+        samples=()
+        if answered and answered.sources
+        else await list_samples(shared, await shared.app.corpus(nearest), visitor.words),
         **_describe_answer(answered, visitor.words),
     )
+
+
+async def _answer_question(shared: SharedState, question: str, selected: str) -> CitedAnswer:
+    """Answer a question; where the model says that the texts do not, with those that come nearest.
+
+    Raises StorageError.
+    """
+    asked = SearchRequest(
+        headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
+    )
+    every, prophet = await shared.app.choose_corpora(selected), build_searcher(shared.app)
+    answered = await ask(shared.app, asked, every, prophet=prophet)
+    if answered.outcome is not AnswerOutcome.SILENT:
+        return answered
+    near = await answer_question(shared.app, asked, every, prophet=prophet, model=False)
+    return replace(answered, sentences=near.sentences, sources=near.sources)
 
 
 def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
     """Return what the template shows of an answer, or that there is none yet."""
     if answered is None:
         return {"answered": None}
-    extracted = answered.outcome is AnswerOutcome.EXTRACTED  # what is said are its sources
+    # What is said are its sources.
+    extracted = answered.outcome in (AnswerOutcome.EXTRACTED, AnswerOutcome.SILENT)
     quotes = {said.sources[0]: said.text for said in answered.sentences if extracted}
     return {
         "answered": answered,
         "extracted": extracted,
+        "silent": answered.outcome in (AnswerOutcome.SILENT, AnswerOutcome.NOTHING),
         "subject": extract_subject(answered.question.text),
         "label": answer_label(answered, words),
         "notice": words.render(answered.notice) if answered.notice else None,

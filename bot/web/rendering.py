@@ -17,13 +17,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
 from bot.replies.dates import say_lead_time
+from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView
 from bot.web.shared_state import SharedState
 from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.prophecy.score import Sureness, rate_sureness
-from engine.search import Hit, Prophecy
+from engine.search import Candidate, Hit, Prophecy
 from engine.text.address import read_host
 from engine.values import CorpusRole, Flag
 
@@ -45,7 +46,7 @@ _SCORE_PARTS = {
 }
 
 ABOUT = marked("Paste a headline. Get the old posts that saw it coming.")
-JUDGING = marked("Found by words. The model is judging them…")
+JUDGING = marked("Found by words. The model is judging them; this may take half a minute.")
 # Of the page, as page.css has it.
 COLOURS = {"light": "#f4efe6", "dark": "#181613"}
 STATIC = Path(str(files("bot.web") / "static"))
@@ -317,6 +318,12 @@ def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> lis
             telling.pop()
         telling[-1] = replace(telling[-1], text=telling[-1].text.rstrip())
     return telling
+
+
+def view_text(candidate: Candidate, words: Words, *, longest: int) -> list[Piece]:
+    """Return the pieces of a text, or of its beginning."""
+    pieces = link_pieces(cut(candidate.text, longest), None)
+    return name_links(pieces, words, has_media=Flag.MEDIA in candidate.flags)
 
 
 def _name_links_within(piece: Piece) -> list[Piece]:

@@ -35,6 +35,13 @@ for (const field of document.querySelectorAll("form.ask textarea")) {
   });
 }
 
+// A mark shows which source it names.
+for (const [name, names] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+  document.addEventListener(name, ({ target }) => {
+    if (target.matches(".cite")) document.querySelector(target.hash)?.classList.toggle("cites", names);
+  });
+}
+
 function offerButtons(within) {
   for (const button of within.querySelectorAll("[data-share]")) {
     if (!navigator.share) continue;
@@ -154,16 +161,21 @@ document.querySelectorAll("[data-stream]").forEach(followToTheEnd);
 for (const form of document.querySelectorAll("form[data-live]")) {
   const place = document.querySelector(form.dataset.live);
   const button = form.querySelector("button[type=submit]");
+  const stop = document.querySelector(".stop a");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     place.replaceChildren();
+    place.setAttribute("aria-busy", "true");
     tell(form.dataset.busy);
     button.disabled = true;
     const body = new URLSearchParams(new FormData(form));
+    const back = new URL(form.action);
+    body.forEach((value, name) => back.searchParams.set(name, value));
+    stop.href = back;
     const { again, broken, failed, label } = form.dataset;
     if (!(await followAgain(place, form.action, broken, { method: "POST", body }))) tell(failed);
     button.disabled = false;
     button.textContent = place.innerHTML ? again : label;
-    form.removeAttribute("aria-busy");
+    for (const busy of [form, place]) busy.removeAttribute("aria-busy");
   });
 }

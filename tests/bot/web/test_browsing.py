@@ -63,7 +63,7 @@ class TestCorpora:
             assert texts(document, ".leads .story") == [chosen[-1].find.story.text]
         corpus = read(await web.get("/corpora/demo"))
         assert not corpus.css(".examples"), "what was foretold is example enough"
-        questions = texts(read(await web.get("/ask")), ".examples a")
+        questions = texts(read(await web.get("/ask")), ".tries a")
         assert all(len(question) < 60 for question in questions), "of topics, not of headlines"
 
 
@@ -138,7 +138,7 @@ class TestExamples:
         )
         shown = [texts(read(await web.get("/")), ".examples a") for _ in range(12)]
         assert [len(one) for one in shown] == sorted(len(one) for one in shown)
-        assert shown[0] == ["Coffee prices hit a record high"]
+        assert shown[0] == ["New tariffs raise prices for consumers"]
         assert set(shown[-1][:2]) == {
             "Coffee prices hit a record high", "New tariffs raise prices for consumers"
         }  # fmt: skip
@@ -188,9 +188,37 @@ class TestQuestions:
         assert texts(page, ".answer p") == ["It is dear. [1]"]
         assert href(page, ".cite") == f"#{one(page, '.entries li').attributes['id']}"
 
-    async def test_empty_answer_is_reported(self, coffee_web: WebStage) -> None:
+    async def test_empty_answer_is_reported(
+        self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
         page = read(await coffee_web.get("/ask", question="zebra"))
         assert texts(page, ".statement") == ["Nothing found that could answer this."]
+        assert page.css(".actions a") and page.css(".tries a")
+
+    async def test_where_the_model_finds_no_answer_the_nearest_posts_are_shown(
+        self, coffee_url: str
+    ) -> None:
+        async with (
+            ModelServer([answer('{"claims":[]}')]) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+        ):
+            page = read(await stage.get("/ask", question="What was said about coffee?"))
+        assert texts(page, ".statement") == ["The sources do not say."]
+        assert texts(page, "#sources") == ["The posts that come nearest"]
+        assert "coffee" in texts(page, ".entries blockquote")[0].casefold()
+
+    async def test_questions_to_try_stand_beside_words_of_the_archive_and_ask_no_model(
+        self, coffee_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
+        async with ModelServer([]) as model, web_stage(judging(coffee_url, model)) as stage:
+            for path in ("/ask", "/compose", "/ask?corpus=all"):
+                page = read(await stage.get(path))
+                quotes = texts(page, ".tries blockquote")
+                assert len(texts(page, ".tries a")) == len(quotes) > 0
+                assert all(any(quote in tweet for tweet in TWEETS) for quote in quotes)
+        assert model.calls == 0
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -230,15 +230,28 @@ class TestPage:
         assert ">Write another<" in written.text
         assert ">coffee prices</textarea>" in written.text
 
-    async def test_the_empty_form_has_subjects_to_try_and_names_whose_posts_it_reads(
-        self, stage: WebStage
+    async def test_a_source_that_variants_share_is_listed_once(
+        self, stage: WebStage, model: ModelServer
     ) -> None:
+        writer = Writer()
+        variants = [["Prices rise [1]."], ["Coffee is dear [2]. Prices rise [1]."]]
+        writer.says["draft"] = drafting(variants=variants)
+        model.script = [writer]
+        page = read(await stage.client.post("/compose", data={"prompt": "coffee prices"}))
+        assert texts(page, ".tweet") == ["Prices rise. [1]", "Coffee is dear. [2] Prices rise. [1]"]
+        cited = {link.attributes["href"] for link in page.css(".cite")}
+        assert cited == {f"#{source.attributes['id']}" for source in page.css(".cited > li")}
+        assert len(page.css(".cited > li")) == 2
+
+    async def test_the_empty_form_has_subjects_to_try_and_names_whose_posts_it_reads(
+        self, stage: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
         page = read(await stage.get("/compose"))
         assert "It draws on the posts of" in texts(page, ".note")[0]
-        example = page.css(".examples a")[0]
-        tried = read(await stage.get(href(page, ".examples a")))
-        assert example.text() == f"In a tweet: {one(tried, '#prompt').text()}"
-        assert not tried.css(".examples")
+        example = page.css(".tries a")[0]
+        tried = read(await stage.get(href(page, ".tries a")))
+        assert example.text() == one(tried, "#prompt").text()
 
     async def test_form_sent_by_script_gets_steps_and_an_html_fragment(
         self, stage: WebStage

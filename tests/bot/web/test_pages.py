@@ -543,6 +543,7 @@ async def test_all_archives_answer_together_each_text_with_its_own(web: WebStage
     assert texts(page, "#corpus option[selected]") == ["All archives"]
     linked = {link.attributes["href"] for link in page.css(".hit .meta a[href^='/documents/']")}
     assert linked == {"/documents/small/1", "/documents/large/2"}
+    assert all(line.count("small") < 2 for line in texts(page, ".hit .when"))
     hits = (await web.json("/api/prophecy", **asked))["hits"]
     assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
     answered = await web.get("/ask", question="What of coffee?", corpus="all")
