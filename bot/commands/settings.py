@@ -225,7 +225,7 @@ _EXPLAINED: Mapping[str, Mapping[str, str]] = {
     "threshold": {
         "foretold": marked("I speak unasked only of what was foretold"),
         "demands": marked("I speak unasked of what was foretold or asked for"),
-        "mirrors": marked("I speak unasked of what was foretold, asked for or said of others"),
+        "mirrors": marked("I speak unasked of what was foretold, asked for or held against others"),
         "earlier": marked("I speak unasked also of what has happened before"),
     },
     "timezone": {_OTHER: marked("it is {time} there")},

@@ -97,10 +97,10 @@ _LANGUAGES = {
     "pt": marked("Portuguese"),
 }
 _THRESHOLDS: Mapping[HitKind, str] = {
-    HitKind.PREDICTION: marked("I post only predictions."),
-    HitKind.DEMAND: marked("I post predictions and what was asked for."),
-    HitKind.MIRROR: marked("I post predictions, what was asked for, and what was said of others."),
-    HitKind.EARLIER_CASE: marked("I post also what has only happened before, once a week at most."),
+    HitKind.PREDICTION: marked("I post only what was foretold."),
+    HitKind.DEMAND: marked("I post what was foretold or asked for."),
+    HitKind.MIRROR: marked("I post what was foretold, asked for or held against others."),
+    HitKind.EARLIER_CASE: marked("I post also what has happened before, once a week at most."),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MAX_FEEDS, _LONGEST_FEED = 3, 40

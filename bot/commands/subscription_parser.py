@@ -15,14 +15,14 @@ from engine.search import HitKind
 
 MAX_BEST = 10
 THRESHOLD_OPTION = marked(
-    "threshold foretold, demands, mirrors or earlier: what I speak of unasked, in posts too; each"
-    " includes those before it."
+    "threshold foretold, demands (asked for), mirrors (held against others) or earlier (has"
+    " happened before): what I speak of unasked, in posts too; each includes those before it."
 )
 THRESHOLD_LABELS: Mapping[str, str] = {
     "foretold": marked("Only what was foretold"),
-    "demands": marked("Demands too"),
-    "mirrors": marked("Mirrors too"),
-    "earlier": marked("Earlier cases too"),
+    "demands": marked("Asked for too"),
+    "mirrors": marked("Held against others too"),
+    "earlier": marked("Happened before too"),
 }
 # The last kind of which the bot speaks unasked, as it is typed.
 THRESHOLDS: Mapping[str, HitKind] = {

@@ -78,7 +78,7 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
         "Todo listo. Pega un titular o un enlace.",
         "Busco en los textos de @luis.",
         "Todos los días a las 8:00 (Madrid) publico los 3 mejores de El País.",
-        "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
+        "Publico lo anunciado, lo pedido o lo reprochado a otros.",
         "Si nada estaba anunciado, no digo nada.",
         "/settings y /subscribe cambian lo demás.",
     ]

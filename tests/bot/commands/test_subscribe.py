@@ -39,7 +39,7 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     assert (reply.text or "").splitlines()[:6] == [
         "Every day at 8:30 (Madrid) I post the best 5 of the news.",
         "This chat has no feed yet.",
-        "I post predictions, what was asked for, and what was said of others.",
+        "I post what was foretold, asked for or held against others.",
         "Only news with one of these words: coffee.",
         "When nothing was foretold, I say nothing.",
         "Next post: June 2, 2024, 08:30 (Madrid).",
@@ -71,7 +71,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     assert offered == [
         ["Every day at 9:00", "Off"],
         ["The best one", "The best 5"],
-        ["Only what was foretold", "Demands too", "Earlier cases too"],
+        ["Only what was foretold", "Asked for too", "Happened before too"],
     ]
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
