@@ -10,7 +10,14 @@ from datetime import timedelta
 from bot.app import App
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal
+from bot.commands.rights import (
+    LOOKS,
+    SEARCHES,
+    Act,
+    Effect,
+    explain_refusal,
+    say_no_archive,
+)
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
@@ -19,7 +26,7 @@ from db.chat.chats import Waiting
 from db.corpus.corpora import Corpora
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora, no_corpora
+from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
 from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.posting.delivery import PostingMode
@@ -37,10 +44,16 @@ async def change_archive(request: Request, app: App) -> Reply | None:
     handler = _VERBS.get(verb.lower())
     if handler is None or app.loader is None:
         return None
+    archives = Corpora(app.database)
+    names = [corpus.name for corpus in await archives.list()]
+    if not names:
+        return reply_aside(request, say_no_archive(request, app))
     if not name:
-        example = request.words.write_commands("/corpus name tweets Ana Ruiz")
-        raise UsageError(request.words.say("For example: {example}", example=example))
-    return await handler(request, Corpora(app.database), name, value)
+        example = f"/corpus {verb} {names[0]}{_EXAMPLES.get(handler, '')}"
+        raise UsageError(_write_example(example, request.words))
+    if name not in names:
+        raise _refuse_name(name, names, request)
+    return await handler(request, archives, name, value)
 
 
 async def _name_author(request: Request, archives: Corpora, name: str, called: str) -> Reply:
@@ -49,7 +62,7 @@ async def _name_author(request: Request, archives: Corpora, name: str, called: s
     account, _, rest = called.partition(" ")
     author = account.removeprefix("@") if account.startswith("@") else None
     if not called:
-        raise UsageError(_write_example(f"/corpus name {name} @ana Ana Ruiz", words))
+        raise UsageError(_write_example(f"/corpus name {name}{_EXAMPLES[_name_author]}", words))
     corpus = await archives.change(name, author=author, display_name=rest if author else called)
     text = words.say("The texts of {name} are those of {voice}.", name=name, voice=corpus.voice)
     return reply_aside(request, text)
@@ -58,10 +71,10 @@ async def _name_author(request: Request, archives: Corpora, name: str, called: s
 async def _describe(request: Request, archives: Corpora, name: str, description: str) -> Reply:
     words = request.words
     if not description:
-        raise UsageError(_write_example(f"/corpus describe {name} Tweets of a senator", words))
+        raise UsageError(_write_example(f"/corpus describe {name}{_EXAMPLES[_describe]}", words))
     await archives.change(name, description=description)
     text = words.say(
-        "{name} is described to models so: {description}",
+        "From now on models are told of {name}: {description}",
         name=name,
         description=cut(description, _LONGEST_DESCRIPTION),
     )
@@ -102,12 +115,14 @@ async def press_removal(request: Request, action: Action, app: App) -> Reply:
 
 _Verb = Callable[[Request, Corpora, str, str], Awaitable[Reply]]
 _VERBS: Mapping[str, _Verb] = {
-    "name": _name_author,
-    "nombrar": _name_author,
-    "describe": _describe,
-    "describir": _describe,
-    "remove": _offer_removal,
-    "quitar": _offer_removal,
+    **dict.fromkeys(("name", "rename", "nombrar", "llamar"), _name_author),
+    **dict.fromkeys(("describe", "describir"), _describe),
+    **dict.fromkeys(("remove", "delete", "quitar", "borrar", "eliminar"), _offer_removal),
+}
+# What follows the name of an archive, for example.
+_EXAMPLES: Mapping[_Verb, str] = {
+    _name_author: " @ana Ana Ruiz",
+    _describe: " Tweets of a senator",
 }
 OWNERS_ACTS: Mapping[str, Act] = dict.fromkeys(_VERBS, _OWNS)
 
@@ -117,6 +132,8 @@ _MAX_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
 _REMEMBERED = timedelta(hours=1)
 _ONE_QUESTION = timedelta(minutes=10)  # for so long, nothing else asks for an archive
+_FOR_SEVERAL = (marked("all"), marked("default"))
+_SPANISH = {"todos": ALL, "todo": ALL, "predeterminado": USUAL}
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
 
 
@@ -308,7 +325,7 @@ async def _handle_corpus(request: Request, app: App) -> Reply:
     current = app.archive_of(request.known_chat)
     corpora = _list_useful(await app.corpora.list(), current)
     if not corpora:
-        return reply_aside(request, words.render(no_corpora().full_message))
+        return reply_aside(request, say_no_archive(request, app))
     lines = [words.say("I can search:")]
     lines += [
         _format_corpus(request, corpus, is_selected=corpus.name == current) for corpus in corpora
@@ -369,20 +386,28 @@ def _format_corpus(request: Request, corpus: Corpus, *, is_selected: bool) -> st
 
 async def with_archive(request: Request, app: App, name: str) -> Chat:
     """Return the chat with another archive: one by name, all, or the configured one again."""
-    names = [corpus.name for corpus in await app.corpora.list()]
+    corpora = await app.corpora.list()
+    names = [corpus.name for corpus in corpora]
+    if name not in names:
+        name = _SPANISH.get(name.lower(), name)
     if name == USUAL and USUAL not in names:
         return replace(request.known_chat, corpus=None)
     if name == ALL and ALL not in names:
         await _require_unsubscribed(request, app)
     elif name not in names:
-        raise UsageError(
-            request.words.say(
-                "There is no archive {name}. There are: {names}.",
-                name=cut(name, _LONGEST_ECHO) or "-",
-                names=cut(", ".join((*names, ALL, USUAL)), 500),
-            )
-        )
+        useful = [corpus.name for corpus in _list_useful(corpora, "")]
+        raise _refuse_name(name, [*useful, *map(request.words.say, _FOR_SEVERAL)], request)
     return replace(request.known_chat, corpus=name)
+
+
+def _refuse_name(name: str, names: Sequence[str], request: Request) -> UsageError:
+    return UsageError(
+        request.words.say(
+            "There is no archive {name}. There are: {names}.",
+            name=cut(name, _LONGEST_ECHO) or "-",
+            names=cut(", ".join(names), 500),
+        )
+    )
 
 
 async def _require_unsubscribed(request: Request, app: App) -> None:

@@ -67,7 +67,7 @@ async def _list_all(request: Request, commands: Sequence[Command]) -> str:
     )
     example = words.say("For example: {example}", example=words.say(commands[0].example))
     more = words.say("{help} NAME explains one of them.", help=words.write_commands("/help"))
-    private = words.say("Here every message is taken for a headline.")
+    private = words.say("Here you need no command: a headline or a link is enough.")
     here = private if request.place.private else await listening_here(request)
     return "\n".join([greeting, here, "", *_list_groups(request, commands), "", more, example])
 

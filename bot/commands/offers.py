@@ -15,7 +15,7 @@ from bot.request import Request, SentFile
 from engine.chat import zone_or_utc
 from engine.errors import NothingUsable, PresagioError, StorageError, UnknownFormat
 from engine.ingest.records import TableLayout
-from engine.values import Kind
+from engine.values import CorpusRole, Kind
 
 ADD, LEAVE = "add", "leave"
 SEARCH_HERE = "corpus"  # the button of /corpus that chooses one
@@ -44,7 +44,7 @@ async def offer_archive(request: Request, app: App) -> Reply:
     """Say what a file holds, and ask whether to load it."""
     words, attachment, loader = request.words, request.attachment, app.loader
     if attachment is None or loader is None:
-        return reply_aside(request, words.say("I read text, links and captions."))
+        return explain_unread(request, app)
     name = cut(" ".join(attachment.name.split()), _LONGEST_NAME)
     if attachment.size > (maximum := attachment.largest or LARGEST):
         sentence = words.say(
@@ -64,6 +64,18 @@ async def offer_archive(request: Request, app: App) -> Reply:
             raise
         return reply_aside(request, f"{name}: {_explain(error, words)}")
     return _ask_whether(offer, name, attachment, words)
+
+
+def explain_unread(request: Request, app: App) -> Reply:
+    """Return what the bot reads; its owner is told which files it takes."""
+    sentences = [request.words.say("I read text, links and captions.")]
+    if app.loader and request.owner and request.place.private:
+        sentences.append(_list_taken(request.words))
+    return reply_aside(request, " ".join(sentences))
+
+
+def _list_taken(words: Words) -> str:
+    return words.say("Files that I take: {files}.", files=", ".join(_TAKEN))
 
 
 def _ask_whether(archive: OfferedArchive, name: str, attachment: SentFile, words: Words) -> Reply:
@@ -153,8 +165,8 @@ async def add_offered(request: Request, action: Action, app: App) -> Reply:
             name=corpus.name,
         )
     ]
-    names = {archive.name for archive in await app.corpora.list()}
-    if corpus.name not in names:
+    archives = {archive.name: archive for archive in await app.corpora.list()}
+    if corpus.name not in archives:
         lines.append(words.say("Private messages are searched only in chats of chat.private."))
     elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
         command = words.write_commands(f"/corpus name {corpus.name} @ana Ana Ruiz")
@@ -173,10 +185,13 @@ async def add_offered(request: Request, action: Action, app: App) -> Reply:
     here = Button(
         label=words.say("Search it here"), action=Action(name=SEARCH_HERE, value=str(corpus.id))
     )
+    # After the first archive comes what a chat does with it.
+    onward = Button(label=words.say("Set me up"), action=Action(name="setup", value="archive"))
+    is_first = [archive.role for archive in archives.values()].count(CorpusRole.ARCHIVE) == 1
     return Reply(
         words=words,
         text="\n".join(lines),
-        buttons=((here,),) if corpus.name in names else (),
+        buttons=((here, onward) if is_first else (here,),) if corpus.name in archives else (),
         replaces=True,
     )
 
@@ -192,8 +207,7 @@ def _explain(error: PresagioError, words: Words) -> str:
     table = ""
     if "--columns" in str(error.fix):
         table = words.say("Call its columns text and created_at, and send it again.")
-    taken = words.say("Files that I take: {files}.", files=", ".join(_TAKEN))
-    return " ".join(filter(None, (reason, table, taken)))
+    return " ".join(filter(None, (reason, table, _list_taken(words))))
 
 
 async def leave_offered(request: Request, action: Action, app: App) -> Reply:

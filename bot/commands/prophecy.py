@@ -8,7 +8,7 @@ from functools import partial
 
 from bot.app import App
 from bot.commands.archives import archive_inline, points_to_corpora
-from bot.commands.offers import offer_archive
+from bot.commands.offers import explain_unread, offer_archive
 from bot.commands.pasted import read_pasted
 from bot.commands.plain_messages import MAX_HEADLINES, say_hint, split_headlines
 from bot.commands.queries import FOUND, more_found, press_more_found
@@ -57,7 +57,7 @@ async def answer_plain_message(request: Request, app: App) -> Reply | None:
     if request.brings_archive:
         return await offer_archive(request, app)
     if request.unreadable:
-        return reply_aside(request, request.words.say("I read text, links and captions."))
+        return explain_unread(request, app)
     if request.trigger is not Trigger.OVERHEARD:
         return await _answer_addressed(request, app)
     return await _answer_overheard(request, app)

@@ -10,7 +10,16 @@ from bot.app import App
 from bot.commands.addressing import apply_judgment, interpret_message
 from bot.commands.intents import Intent
 from bot.commands.plain_messages import count_headlines
-from bot.commands.rights import JUDGED, LOOKS, SEARCHES, Act, Effect, Ownership, explain_refusal
+from bot.commands.rights import (
+    JUDGED,
+    LOOKS,
+    SEARCHES,
+    Act,
+    Effect,
+    Ownership,
+    explain_refusal,
+    say_no_archive,
+)
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
@@ -18,7 +27,7 @@ from bot.request import Request, Trigger
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.corpora import meant_corpora
-from engine.errors import SeveralCorpora, UsageError
+from engine.errors import NoCorpora, SeveralCorpora, UsageError
 from engine.text.clean import fold_case_and_accents
 
 _MAX_ARCHIVES = 5  # that a reply names
@@ -27,6 +36,8 @@ _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 _LONGEST_NAME = 30
 _SIMILARITY = 0.65  # of difflib, from 0 to 1: "whi" is like "why", "porque" is not like "more"
 _LONGEST_PARTICLE = 3  # letters
+_HELP = "help"
+HELP_WORDS = (_HELP, "ayuda")
 _FEWEST_LETTERS = 2  # of the beginning of a command: "/pic" for /picture
 # What commands are called in Spanish by those who guess.
 _IN_SPANISH: Mapping[str, str] = {
@@ -140,6 +151,11 @@ class Command:
         """The name and the aliases, which are understood on all platforms."""
         return (self.name, *self.aliases)
 
+    @property
+    def explained_by_help(self) -> bool:
+        """Whether "help" as its argument is what /help says of it, and nothing to search for."""
+        return not self.act.counted and _HELP not in self.acts
+
     def act_on(self, text: str) -> Act:
         """Return the act of the command with the argument `text`."""
         return self.acts.get(_read_first_word(text), self.act)
@@ -201,6 +217,10 @@ class Registry:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
         try:
             return await self._answer_request(request, app)
+        except NoCorpora:
+            if request.trigger is Trigger.OVERHEARD or not request.place.kept:
+                raise
+            return reply_aside(request, say_no_archive(request, app))
         except SeveralCorpora:
             is_request = request.trigger is not Trigger.OVERHEARD and request.place.kept
             if self._several is None or not is_request:
@@ -220,6 +240,8 @@ class Registry:
         if command is None:
             return reply_aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
+        if is_help(text) and command.explained_by_help:
+            command, text = self._by_name[_HELP], name
         effect = command.act_on(text).effect
         if refusal := await explain_refusal(
             command.as_called(text), effect, request, app.settings.chat.admins
@@ -360,6 +382,11 @@ def _find_plain_act(request: Request) -> Act:
 def _read_first_word(text: str) -> str:
     """Return the first word in lower case, or "" if there is none."""
     return next(iter(text.lower().split(maxsplit=1)), "")
+
+
+def is_help(text: str) -> bool:
+    """Return whether the argument of a command asks what it can do."""
+    return fold_case_and_accents(text) in HELP_WORDS
 
 
 def too_old(request: Request) -> Reply:

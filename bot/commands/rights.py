@@ -13,9 +13,10 @@ from bot.app import App
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
-from bot.request import Place, Request
+from bot.request import Place, Request, Trigger
 from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
+from engine.corpora import no_corpora
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.conversation")
@@ -125,7 +126,8 @@ async def explain_refusal(
     if may_act(await _find_role(request, effect, where, operators), effect, where):
         return None
     words, minimum = request.words, RIGHTS[effect, where]
-    command = words.write_commands(f"/{name}")
+    is_pressed = request.trigger is Trigger.BUTTON and minimum is not None
+    command = words.say("this button") if is_pressed else words.write_commands(f"/{name}")
     if minimum is None and where is Where.SHARED:
         return words.say("{command} works in a private chat with me alone.", command=command)
     if minimum is None:
@@ -258,6 +260,18 @@ def say_how_to_ask(words: Words, *, private: bool) -> str:
     if private:
         return words.say("Paste a headline or a link.")
     return words.say("Write /prophecy and a headline or a link.")
+
+
+def say_no_archive(request: Request, app: App) -> str:
+    """Return what somebody can do who asks before there is an archive."""
+    words = request.words
+    if app.loader is None and words.operator:
+        return words.render(no_corpora().full_message)
+    if app.loader and request.owner and request.place.private:
+        return words.say(
+            "I have no archive yet: send me the file of one here (tweets.js, .zip, .json, .csv)."
+        )
+    return words.say("I have no archive yet: whoever runs me loads one.")
 
 
 def asker_title(request: Request) -> str:

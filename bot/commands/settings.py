@@ -1,7 +1,7 @@
 """/settings and /forget: the settings of one chat, and what is deleted of it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -126,12 +126,12 @@ _FORGET = "forget"
 
 Setting = Callable[[Chat, str, Words], Chat]
 _OTHER = "other"  # any value but those that are named
-# The choices that have a button: value -> label.
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "language": {code: code for code in (*LANGUAGES, _AUTO)},
-    **{name: {value: f"{name} {value}" for value in (_ON, _OFF)} for name in LISTENING_NAMES},
+# The values that have a button.
+_CHOICES: Mapping[str, Collection[str]] = {
+    "language": (*LANGUAGES, _AUTO),
+    **dict.fromkeys(LISTENING_NAMES, (_ON, _OFF)),
     "threshold": THRESHOLD_LABELS,
-    "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
+    "answers": (_COMPACT, _FULL),
 }
 
 
@@ -225,7 +225,7 @@ _EXPLAINED: Mapping[str, Mapping[str, str]] = {
     "threshold": {
         "foretold": marked("I speak unasked only of what was foretold"),
         "demands": marked("I speak unasked of what was foretold or asked for"),
-        "mirrors": marked("I speak unasked of what was foretold, asked for or said of others"),
+        "mirrors": marked("I speak unasked of what was foretold, asked for or held against others"),
         "earlier": marked("I speak unasked also of what has happened before"),
     },
     "timezone": {_OTHER: marked("it is {time} there")},
@@ -393,13 +393,20 @@ async def _show_settings(request: Request, chat: Chat, app: App) -> Reply:
     lines += await _list_limits(request, chat, app)
     buttons = tuple(
         tuple(
-            _build_button(words.say(label), name, value)
-            for value, label in values.items()
+            _build_button(_label_value(name, value, words), name, value)
+            for value in values
             if value != shown_value(chat, name)
         )
-        for name, values in CHOICES.items()
+        for name, values in _CHOICES.items()
     )
     return Reply(words=words, text="\n".join(lines), buttons=buttons, ephemeral=True)
+
+
+def _label_value(name: str, value: str, words: Words) -> str:
+    if name == "threshold":
+        return words.say(THRESHOLD_LABELS[value])
+    shown = _translate_value(value, words)
+    return shown if name == "language" else f"{_translate_name(name, words)} {shown}"
 
 
 def _build_button(label: str, key: str, value: str) -> Button:

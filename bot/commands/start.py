@@ -11,13 +11,14 @@ from bot.commands.archives import CORPUS, archive_buttons, find_chosen, require_
 from bot.commands.feeds import FEEDS, name_feeds
 from bot.commands.help import listening_here
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import LOOKS, Act, Effect, say_how_to_ask
+from bot.commands.rights import LOOKS, Act, Effect, say_how_to_ask, say_no_archive
 from bot.commands.settings import SETTINGS
 from bot.commands.subscribe import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     describe_subscription,
     list_obstacles,
+    say_no_feed,
 )
 from bot.evidence import advise_local_model
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, marked
@@ -65,6 +66,8 @@ _ZONE_OF_COUNTRY = {
     "PE": "America/Lima",
     "US": "America/New_York",
 }
+# Cities that are written otherwise in other languages than in the names of zones.
+_CITIES = (marked("London"), marked("New York"), marked("Mexico City"), marked("Bogota"))
 _OFFERED_ZONES = frozenset({*_ZONE_OF_COUNTRY.values(), *chain.from_iterable(_ZONES.values())})
 
 
@@ -83,12 +86,8 @@ async def _welcome_chat(request: Request, app: App) -> Reply:
         )
         sentences.append(say_how_to_ask(words, private=request.place.private))
         sentences.append("" if request.place.private else await listening_here(request))
-    elif request.owner and request.place.private and app.loader:
-        sentences.append(
-            words.say("I have no archive yet: send me the file of one here (.zip, .json, .csv).")
-        )
     else:
-        sentences.append(words.say("I have no archive yet: whoever runs me loads one."))
+        sentences.append(say_no_archive(request, app))
     button = _build_button(words.say("Set me up"), "archive")
     text = cut(" ".join(filter(None, sentences)), LONGEST_GREETING)
     advice = None if app.settings.has_model() else advise_local_model(app.settings)
@@ -174,9 +173,7 @@ async def _ask_unknown_zone(request: Request, app: App) -> Reply:
 async def _ask_zone(request: Request, _app: App) -> Reply:
     words = request.words
     buttons = tuple(
-        _build_button(
-            f"{say_city(zone)} {request.now.astimezone(zone_or_utc(zone)):%H:%M}", f"zone={zone}"
-        )
+        _build_button(_label_zone(zone, request), f"zone={zone}")
         for zone in _guess_zones(request.person.language, words.language)
     )
     rows = tuple(buttons[start : start + 2] for start in range(0, len(buttons), 2))
@@ -185,6 +182,11 @@ async def _ask_zone(request: Request, _app: App) -> Reply:
         example=words.write_commands(_ZONE_EXAMPLE),
     )
     return _build_step(request, text, rows, "hour", before="news")
+
+
+def _label_zone(zone: str, request: Request) -> str:
+    local = request.now.astimezone(zone_or_utc(zone))
+    return f"{request.words.say(say_city(zone))} {local:%H:%M}"
 
 
 def _guess_zones(spoken: str, language: str) -> Sequence[str]:
@@ -199,7 +201,7 @@ async def _ask_hour(request: Request, app: App) -> Reply:
     row = tuple(_build_button(hour, f"hour={hour}") for hour in _HOURS)
     text = words.say(
         "When shall I post each day what was foretold? Times are those of {city}.",
-        city=say_city(zone),
+        city=words.say(say_city(zone)),
     )
     never = _build_button(words.say("Never"), f"hour={_NEVER}")
     following = "done" if await _find_subscription(request, app) else ""
@@ -260,12 +262,7 @@ async def _sum_up_posts(request: Request, app: App) -> list[str]:
     if subscription is None:
         return [words.say("I post nothing here unasked.")]
     if not feeds:
-        return [
-            words.say(
-                "No feed is chosen: I post nothing until there is one. {example} adds one.",
-                example=words.write_commands(f"/feeds add {well_known_in(words.language)[0].name}"),
-            )
-        ]
+        return [say_no_feed(words)]
     return [
         *describe_subscription(subscription, name_feeds(feeds), words),
         *await list_obstacles(request, subscription, app),

@@ -8,8 +8,8 @@ from functools import partial
 from bot.app import App
 from bot.commands.archives import require_archive
 from bot.commands.feeds import name_feeds
-from bot.commands.registry import Command
-from bot.commands.rights import Act, Effect
+from bot.commands.registry import HELP_WORDS, Command, is_help
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscription_parser import (
     THRESHOLD_LABELS,
     THRESHOLD_OPTION,
@@ -25,6 +25,7 @@ from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.chat import say_city, zone_or_utc
 from engine.errors import UsageError
+from engine.feeds.lookup import well_known_in
 from engine.posting.delivery import EVERY_DAY, PostingMode, Subscription
 from engine.posting.schedule import is_quiet, next_planned
 from engine.prophecy.prophecy import NO_MODEL
@@ -55,7 +56,7 @@ _OPTIONS = (
 _ZONE_EXAMPLE = "/settings timezone Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_OFF, _HELP = "off", "help"
+_OFF = "off"
 _TOPIC = frozenset(("topic", "tema"))
 _BUTTONS = (
     (
@@ -87,6 +88,7 @@ _DAYS = (
     marked("Saturdays"),
     marked("Sundays"),
 )
+_FEWEST_NAMED = 3  # days that are left out; of fewer, the others are not named
 _LANGUAGES = {
     "ca": marked("Catalan"),
     "de": marked("German"),
@@ -97,10 +99,10 @@ _LANGUAGES = {
     "pt": marked("Portuguese"),
 }
 _THRESHOLDS: Mapping[HitKind, str] = {
-    HitKind.PREDICTION: marked("I post only predictions."),
-    HitKind.DEMAND: marked("I post predictions and what was asked for."),
-    HitKind.MIRROR: marked("I post predictions, what was asked for, and what was said of others."),
-    HitKind.EARLIER_CASE: marked("I post also what has only happened before, once a week at most."),
+    HitKind.PREDICTION: marked("I post only what was foretold."),
+    HitKind.DEMAND: marked("I post what was foretold or asked for."),
+    HitKind.MIRROR: marked("I post what was foretold, asked for or held against others."),
+    HitKind.EARLIER_CASE: marked("I post also what has happened before, once a week at most."),
 }
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MAX_FEEDS, _LONGEST_FEED = 3, 40
@@ -147,7 +149,11 @@ def say_days(weekdays: Sequence[int], words: Words) -> str:
         return words.say("Every day")
     if tuple(weekdays) == _WEEKDAYS:
         return words.say("Every weekday")
-    days = join_with_and([words.say(_DAYS[day]) for day in weekdays], words)
+    left_out = [day for day in EVERY_DAY if day not in weekdays]
+    named = left_out if len(left_out) < _FEWEST_NAMED else weekdays
+    days = join_with_and([words.say(_DAYS[day]) for day in named], words)
+    if named is left_out:
+        return words.say("Every day except {days}", days=days)
     return words.say("On {days}", days=days)
 
 
@@ -156,7 +162,7 @@ def _say_when(subscription: Subscription, words: Words) -> str:
     if subscription.mode is PostingMode.INSTANT:
         return words.say("{days}, as soon as I find something,", days=days)
     at = f"{subscription.at.hour}:{subscription.at:%M}"
-    city = say_city(subscription.chat.time_zone)
+    city = words.say(say_city(subscription.chat.time_zone))
     return words.say("{days} at {time} ({city})", days=days, time=at, city=city)
 
 
@@ -208,14 +214,14 @@ async def subscription_here(request: Request, app: App) -> Subscription | None:
 
 
 async def _subscribe(request: Request, app: App) -> Reply:
-    wanted = request.text.lower() == _HELP
+    wanted = is_help(request.text)
     if request.text and not wanted:
         return await _change_subscription(request, app, request.text)
     subscription = await subscription_here(request, app)
     reply = await _show_subscription(request, subscription, app, help_wanted=wanted)
     if wanted:
         return reply
-    help_ = request.words.write_commands(f"/{_NAME} {_HELP}")
+    help_ = request.words.write_commands(f"/{_NAME} help")
     more = request.words.say("{help} explains what can be set.", help=help_)
     return replace(reply, text=f"{reply.text}\n{more}")
 
@@ -304,7 +310,7 @@ def _describe_posting(
     lines = describe_subscription(subscription, feeds, words)
     if subscription.topic:
         lines.insert(0, words.say("In this topic:"))
-    if next_post := said_next(subscription, request):
+    if feeds and (next_post := said_next(subscription, request)):
         lines.append(next_post)
     if subscription.thread is not None and not subscription.topic:
         lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
@@ -333,7 +339,15 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
         "Next post: {date}, {time} ({zone}).",
         date=write_day(local.date(), words),
         time=f"{local:%H:%M}",
-        zone=say_city(subscription.chat.time_zone),
+        zone=words.say(say_city(subscription.chat.time_zone)),
+    )
+
+
+def say_no_feed(words: Words) -> str:
+    """Return what to do where a chat is subscribed to nothing."""
+    example = words.write_commands(f"/feeds add {well_known_in(words.language)[0].name}")
+    return words.say(
+        "No feed is chosen: I post nothing until there is one. {example} adds one.", example=example
     )
 
 
@@ -346,7 +360,7 @@ async def list_obstacles(
     words, lines = request.words, []
     feeds = await Feeds(app.database).of_chat(request.known_chat)
     if not feeds:
-        lines.append(words.say("This chat has no feed yet."))
+        lines.append(say_no_feed(words))
     elif all(feed.gone for feed in feeds):
         lines.append(words.say("No feed of this chat exists any more; /feeds add brings another."))
     if not app.settings.has_model() and not subscription.unjudged:
@@ -387,6 +401,7 @@ SUBSCRIBE = Command(
     for_channels=True,
     handler=_subscribe,
     act=Act(Effect.STEERS_CHAT),
+    acts=dict.fromkeys(HELP_WORDS, LOOKS),
     actions={_NAME: _press_schedule},
 )
 UNSUBSCRIBE = Command(

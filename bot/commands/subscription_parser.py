@@ -15,14 +15,14 @@ from engine.search import HitKind
 
 MAX_BEST = 10
 THRESHOLD_OPTION = marked(
-    "threshold foretold, demands, mirrors or earlier: what I speak of unasked, in posts too; each"
-    " includes those before it."
+    "threshold foretold, demands (asked for), mirrors (held against others) or earlier (has"
+    " happened before): what I speak of unasked, in posts too; each includes those before it."
 )
 THRESHOLD_LABELS: Mapping[str, str] = {
     "foretold": marked("Only what was foretold"),
-    "demands": marked("Demands too"),
-    "mirrors": marked("Mirrors too"),
-    "earlier": marked("Earlier cases too"),
+    "demands": marked("Asked for too"),
+    "mirrors": marked("Held against others too"),
+    "earlier": marked("Happened before too"),
 }
 # The last kind of which the bot speaks unasked, as it is typed.
 THRESHOLDS: Mapping[str, HitKind] = {
@@ -47,19 +47,26 @@ _TO, _AND = frozenset(("-", "to", "a", "al")), frozenset((",", "and", "y", "e"))
 # Said instead of options and days.
 _DAY_NAME = r"(?:mon|tue|wed|thu|fri|sat|sun|lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\w*\b"
 _WEEKENDS = r"(?:weekends?|fin(?:es)? de semana|findes?)\b"
-# "except on Sundays", "menos el finde"; "not sunak" is a word.
+# "all days but Fri", "menos el finde"; after the names of lists only a whole day, since "not sunak"
+# and "not sun" are words.
 _EXCEPT = "except"
-_BEFORE_DAYS_OFF = (
-    rf"(?=(?: (?:on|el|los|de)){{0,2}} (?:{_WEEKENDS}|(?:{'|'.join(_FULL_DAYS)})s?\b))"
-)
+_SHORT_DAY = r"(?:mon|tues?|wed|thu(?:rs?)?|fri|sat|sun|lun|mar|mi[eé]|jue|vie|s[aá]b|dom)\b"
+_WHOLE_DAY = rf"(?:{'|'.join(_FULL_DAYS)}|s[aá]bado|mi[eé]rcoles)s?\b|{_WEEKENDS}"
+_BEFORE = r"(?= (?:(?:on|from|the|el|los|de|del) ){{0,2}}(?:{}))"
+_BEFORE_DAYS_OFF = _BEFORE.format(_WHOLE_DAY)
+_BEFORE_ANY_DAY_OFF = _BEFORE.format(f"{_WHOLE_DAY}|{_SHORT_DAY}")
 _PHRASES = tuple(
     (re.compile(rf"\b(?:{written})", re.IGNORECASE), meant)
     for written, meant in (
-        (r"every day|todos los d[ií]as|cada d[ií]a", "mon-sun"),
-        (r"(?:on )?(?:every weekday|weekdays(?=\s*$|\s+(?:at\b|\d)))", "mon-fri"),
-        (rf"(?:except|(?:but )?not|menos|salvo|excepto|no){_BEFORE_DAYS_OFF}", _EXCEPT),
-        (rf"(?:on )?(?:every )?(?:(?:los|el) )?{_WEEKENDS}", "sat,sun"),
-        (rf"(?:de|cada|todos los|los|el|every|each|on) (?={_DAY_NAME})", ""),
+        (r"(?:every ?|each |any )day|all (?:days|week)|todos los d[ií]as", "mon-sun"),
+        (r"cada d[ií]a|toda la semana", "mon-sun"),
+        (rf"(?:except(?: for)?|apart from|other than|but(?: not)?){_BEFORE_ANY_DAY_OFF}", _EXCEPT),
+        (rf"(?:menos|salvo|excepto|con excepci[oó]n|pero no){_BEFORE_ANY_DAY_OFF}", _EXCEPT),
+        (rf"(?:not|without|no|sin){_BEFORE_DAYS_OFF}", _EXCEPT),
+        (r"(?:on )?(?:every weekday|weekdays(?=\s*$|\s+(?:at\b|\d|except\b)))", "mon-fri"),
+        (rf"(?:on )?(?:every )?(?:(?:los|el|del|the) )?{_WEEKENDS}", "sat,sun"),
+        (rf"(?:de|del|de los|cada|todos los|los|el|every|each|on|from) (?={_DAY_NAME})", ""),
+        (r"a diario", "daily"),
         (r"entre semana|(?:los )?d[ií]as (?:h[aá]biles|laborables|de semana)", "mon-fri"),
         (r"al (?:momento|instante)|enseguida|at once|right away", "instant"),
         (r"sin evaluar", "unjudged"),
@@ -110,7 +117,8 @@ SPANISH_THRESHOLDS = {
 }
 _ENGLISH_WORDS = frozenset(("con", "sin"))  # Spanish options only where Spanish is spoken
 _LISTS = (
-    rf"must|not(?!{_BEFORE_DAYS_OFF})|feeds|categories|con|sin(?! evaluar)|fuentes|categor[ií]as"
+    rf"must|(?<!but )not(?!{_BEFORE_DAYS_OFF})|feeds|categories|con(?! excepci[oó]n)"
+    rf"|sin(?! evaluar|{_BEFORE_DAYS_OFF})|fuentes|categor[ií]as"
 )
 # What follows the name of a list, up to another option, is nobody's phrase.
 _LISTED = re.compile(
@@ -208,6 +216,7 @@ class _Reader:
         )
         self._here = here
         self._words = words
+        self._days: tuple[int, ...] = EVERY_DAY  # of which "except" leaves some out
         self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
             "daily": self._read_daily,
             "instant": lambda subscription: replace(subscription, mode=PostingMode.INSTANT),
@@ -252,13 +261,12 @@ class _Reader:
             if not quoted and self._tells_time():  # "9:00" alone means daily
                 subscription = self._read_daily(subscription)
                 continue
-            if not quoted and _day_named(token.partition("-")[0]) is not None:
-                subscription = replace(subscription, weekdays=self._read_days())
+            leaves_days_out = self._leaves_days_out()
+            if leaves_days_out or (not quoted and _names_day(token)):
+                self._days = self._read_other_days() if leaves_days_out else self._read_days()
+                subscription = replace(subscription, weekdays=self._days)
                 continue
             self._tokens.popleft()
-            if not quoted and token == _EXCEPT:
-                subscription = replace(subscription, weekdays=self._read_other_days())
-                continue
             option = None if quoted else self._options.get(self._translate_word(token))
             if option is None:
                 raise self._build_usage_error(
@@ -271,7 +279,7 @@ class _Reader:
 
     def _read_daily(self, subscription: Subscription) -> Subscription:
         subscription = replace(subscription, mode=PostingMode.DAILY)
-        if not self._tokens or self._is_option():
+        if not self._tokens or self._is_option() or _names_day(self._tokens[0][0]):
             return subscription
         while len(self._tokens) > 1 and self._tokens[0][0].lower() in _BEFORE_TIMES:
             self._tokens.popleft()
@@ -296,35 +304,36 @@ class _Reader:
         return read_time_of_day(first) is not None
 
     def _read_weekdays(self, subscription: Subscription) -> Subscription:
-        days: set[int] = set()
-        for part in self._read_list("weekdays") or DAYS:
-            first, last = _split_span(part)
-            days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
-        return replace(subscription, weekdays=tuple(sorted(days)))
+        self._days = self._parse_spans(self._read_list("weekdays") or DAYS)
+        return replace(subscription, weekdays=self._days)
 
     def _read_days(self) -> tuple[int, ...]:
         """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
         taken: list[str] = []
         while self._tokens and not self._tokens[0][1]:
             token = self._tokens[0][0].lower()
-            if token not in _TO | _AND and _day_named(token.partition("-")[0]) is None:
+            if token not in _TO | _AND and not _names_day(token):
                 break
             if token in _TO and (len(self._tokens) < 2 or _day_named(self._tokens[1][0]) is None):
                 break  # "lunes a las 9"
             taken.append(self._tokens.popleft()[0])
         parts = " ".join("," if word.lower() in _AND else word for word in taken).split(",")
+        return self._parse_spans(filter(str.strip, parts))
+
+    def _read_other_days(self) -> tuple[int, ...]:
+        """Read days that are left out: return the others of those that were named, or of all."""
+        self._tokens.popleft()
+        days = {*self._days} - {*self._read_days()}
+        if not days:
+            raise self._explain_missing("weekdays")
+        return tuple(sorted(days))
+
+    def _parse_spans(self, parts: Iterable[str]) -> tuple[int, ...]:
         days: set[int] = set()
-        for part in filter(str.strip, parts):
+        for part in parts:
             first, last = _split_span(part)
             days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
         return tuple(sorted(days))
-
-    def _read_other_days(self) -> tuple[int, ...]:
-        """Read days that are left out: return all others."""
-        days = sorted({*EVERY_DAY} - {*self._read_days()})
-        if not days or days == [*EVERY_DAY]:
-            raise self._explain_missing("weekdays")
-        return tuple(days)
 
     def _parse_day(self, name: str, part: str) -> int:
         day = _DAYS_BY_NAME.get(name.strip().lower().translate(_ACCENTS)[:3])
@@ -395,7 +404,12 @@ class _Reader:
 
     def _is_option(self) -> bool:
         token, quoted = self._tokens[0]
-        return not quoted and self._translate_word(token) in self._options
+        is_named = not quoted and self._translate_word(token) in self._options
+        return is_named or self._leaves_days_out()
+
+    def _leaves_days_out(self) -> bool:
+        following = self._tokens[1][0] if len(self._tokens) > 1 else ""
+        return self._tokens[0] == (_EXCEPT, False) and _names_day(following)
 
     def _translate_word(self, token: str) -> str:
         """Return a word in lower case, as the English one that it stands for."""
@@ -423,8 +437,7 @@ class _Reader:
 
 
 def _translate_phrases(text: str) -> str:
-    """Return the text with options, days and times in place of phrases, except in quotes and among
-    the words of a list."""
+    """Return the text with options, days and times for phrases, except in quotes and lists."""
     parts = text.split('"')
     for number in range(0, len(parts), 2):
         pieces = _LISTED.split(parts[number])
@@ -448,6 +461,10 @@ def _day_named(name: str) -> int | None:
         (full for full in _FULL_DAYS if len(plain) >= 3 and full.startswith(plain)), None
     )
     return _DAYS_BY_NAME[full_name[:3]] if full_name else None
+
+
+def _names_day(token: str) -> bool:
+    return _day_named(token.partition("-")[0]) is not None
 
 
 def _split_span(part: str) -> tuple[str, str]:

@@ -144,11 +144,11 @@ async def _show_preview(request: Request, app: App) -> Reply:
     selection = await _select_finds(app, subscription, request.now)
     lines, hindered = [_describe_times(subscription, request), ""], list[str]()
     if selection.selected:
-        lines.append(words.say("As of now it would tell:"))
+        lines.append(words.say("A post would now tell:"))
         for place, item in enumerate(selection.selected, start=1):
             lines += _describe_selected(place, item, words)
     else:
-        lines.append(words.say("As of now it would tell nothing."))
+        lines.append(words.say("A post would now be empty."))
         lines += (hindered := await list_obstacles(request, subscription, app))
     if selection.rejected:
         lines += ["", words.say("Left out:"), *_list_rejected(selection.rejected, words)]

@@ -138,7 +138,8 @@ class Doorkeeper:
             sentence = words.say(_TOLD[outcome])
         if request.is_public:
             return Stop("not let in")
-        return Stop("not let in", reply_aside(replace(request, words=words), sentence))
+        why = "not let in" if standing.owned else "no owner"
+        return Stop(why, reply_aside(replace(request, words=words), sentence))
 
     async def _keep_message(self, request: Request) -> None:
         """Keep a headline or a question, which is answered once its chat is let in."""

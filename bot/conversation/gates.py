@@ -99,7 +99,7 @@ class Gates:
         admitted = await self._doorkeeper.admit(met)
         if isinstance(admitted, Stop) and admitted.reply and met.place.kept:
             # What stands inline is no message: it neither disturbs nor replaces one.
-            return admitted if self._claim_notice(met) else Stop(admitted.why)
+            return admitted if self._claim_notice(met, admitted.why) else Stop(admitted.why)
         return admitted
 
     def allows(self, request: Request) -> bool:
@@ -158,9 +158,10 @@ class Gates:
             self._hurried.popitem(last=False)
         return True
 
-    def _claim_notice(self, request: Request) -> bool:
-        """Return whether a person may be told something now, and count it against the pace."""
-        whom = f"{request.place.key}:{request.person.id}"
+    def _claim_notice(self, request: Request, why: str = "") -> bool:
+        """Return whether a person may be told something now, and count it against the pace; who is
+        told that a code is wrong was often told to wait just before."""
+        whom = f"{request.place.key}:{request.person.id}:{why}"
         # By the time of the event; the pace of buttons alone is told by the clock of the process.
         return not self._notices.wait(whom, request.now.timestamp())
 
@@ -299,7 +300,7 @@ def _build_quota_notice(request: Request, quota: _Quota) -> Reply:
         hours=left // 60,
         minutes=left % 60,
         time=f"{local.hour}:{local:%M}",
-        city=say_city(zone),
+        city=request.words.say(say_city(zone)),
     )
     if words.operator:
         more = words.say("{setting} in [chat] allows more.", setting=quota.setting)

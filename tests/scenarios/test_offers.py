@@ -85,11 +85,17 @@ async def test_the_owner_names_describes_and_removes_an_archive(owned: Stage) ->
         named = await says("/corpus name tweets @ana Ana Ruiz")
         assert named.text == "The texts of tweets are those of Ana Ruiz."
         described = await says("/corpus describir tweets Tuits de una senadora")
-        assert described.text == "tweets is described to models so: Tuits de una senadora"
+        assert described.text == "From now on models are told of tweets: Tuits de una senadora"
         rows = await owned.rows("SELECT author, display_name, description FROM corpus WHERE id > 1")
         assert rows == [("ana", "Ana Ruiz", "Tuits de una senadora")]
-        assert "There is no corpus 'nothing'." in (await says("/corpus remove nothing")).text
-        assert (await says("/corpus name")).text == "For example: /corpus name tweets Ana Ruiz"
+        assert "There is no archive nothing." in (await says("/corpus remove nothing")).text
+        for typed, example in (
+            ("name", "name demo @ana Ana Ruiz"),
+            ("describir", "describir demo Tweets of a senator"),
+            ("delete", "delete demo"),
+        ):
+            shown = (await says(f"/corpus {typed}")).text.replace("\u2060", "")
+            assert shown == f"For example: /corpus {example}"
         elsewhere = await (await alice.says(group, "/corpus remove tweets")).answer()
         assert "works in a private chat with me alone" in elsewhere.text
         asked = await says("/corpus quitar tweets")
@@ -235,7 +241,7 @@ async def test_unsupported_and_oversized_files_are_reported(owned: Stage) -> Non
         assert large.text.startswith("all.zip has 31 MB; I can fetch files of 20 MB at most.")
         assert not owned.telegram.called("getFile")[1:]
         picture = await (await alice.sends_file(home, "cat.heic", b"...")).answer()
-        assert picture.text == UNREAD
+        assert picture.text.startswith(f"{UNREAD} Files that I take: .zip, .json,")
 
 
 async def test_another_member_s_file_is_not_read(owned: Stage) -> None:

@@ -13,7 +13,7 @@ from tests.database import pool_on
 from tests.fakes.telegram import User
 from tests.scenarios.stage import HEADLINE, Stage, load_tweets
 
-OPERATORS_ONLY = "Only my operators may use /glossary"
+OPERATORS_ONLY = "Only my operators may use "
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def test_only_channel_admins_can_use_settings_buttons_in_a_channel(
             await bot.send_message(channel.id, "Settings", reply_markup=markup)
         (shown,) = channel.bot_messages
         refused = await (await eve.presses(shown, "threshold foretold")).answered()
-        assert refused.text == "Only admins of this chat may use /settings. Ask one of them."
+        assert refused.text == "Only admins of this chat may use this button. Ask one of them."
         refused = await (await owner.presses(shown, "Approve 1")).answered()
         assert refused.text.startswith(OPERATORS_ONLY)
         assert (

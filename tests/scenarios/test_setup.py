@@ -174,7 +174,7 @@ async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
             shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
             assert shown.text.splitlines()[:3] == [
                 f"Every day at {hour}:00 (London) I post the best 3 of The Paper.",
-                "I post predictions, what was asked for, and what was said of others.",
+                "I post what was foretold, asked for or held against others.",
                 "When nothing was foretold, I say nothing.",
             ]
         known, clock = len(home.bot_messages), Clock()

@@ -70,7 +70,7 @@ async def test_help_explains_what_the_bot_answers_in_this_chat(
     await bot.set_up(listening=listening)
     assert expected in (await bot.told("/help", place=GROUP)).splitlines()
     private = await bot.told("/help")
-    assert "Here every message is taken for a headline." in private.splitlines()
+    assert "Here you need no command: a headline or a link is enough." in private.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,8 @@ class TestCorpus:
 
     async def test_corpus_list_works_without_any_corpus(self, storage: Database) -> None:
         async with bot_on(storage, corpora=()) as bot:
-            assert (await bot.say("/corpus")).text == "There is no corpus yet."
+            reply = await bot.say("/corpus")
+            assert reply.text == "I have no archive yet: whoever runs me loads one."
             said = "There is no archive x. There are: all, default."
             assert (await bot.say("/corpus x")).text == said
 

@@ -70,7 +70,7 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
     more = await press(bot, news, "El País")
     assert "✓ El País" in labels(more)
     zone = await press(bot, more, "Siguiente")
-    assert labels(zone)[:2] == ["Madrid 14:00", "Mexico City 06:00"]
+    assert labels(zone)[:2] == ["Madrid 14:00", "Ciudad de México 06:00"]
     hour = await press(bot, zone, "Madrid 14:00")
     assert "Las horas son las de Madrid." in (hour.text or "")
     done = await press(bot, hour, "8:00")
@@ -78,7 +78,7 @@ async def test_setup_is_completed_with_buttons_alone(bot: Bot) -> None:
         "Todo listo. Pega un titular o un enlace.",
         "Busco en los textos de @luis.",
         "Todos los días a las 8:00 (Madrid) publico los 3 mejores de El País.",
-        "Publico predicciones, lo que se pidió y lo que se dijo de otros.",
+        "Publico lo anunciado, lo pedido o lo reprochado a otros.",
         "Si nada estaba anunciado, no digo nada.",
         "/settings y /subscribe cambian lo demás.",
     ]
@@ -132,7 +132,7 @@ async def test_each_step_of_the_set_up_leads_back(bot: Bot) -> None:
 
 @pytest.mark.parametrize(
     ("language", "first"),
-    [("es-MX", "Mexico City"), ("es", "Madrid"), ("en-US", "New York"), ("en", "London")],
+    [("es-MX", "Ciudad de México"), ("es", "Madrid"), ("en-US", "New York"), ("en", "London")],
 )
 async def test_the_time_zone_is_guessed_from_the_language(
     bot: Bot, language: str, first: str

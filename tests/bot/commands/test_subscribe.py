@@ -36,14 +36,15 @@ async def test_subscribe_without_options_shows_the_state_and_help(bot: Bot) -> N
 async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
     await bot.set_up(TOPIC, time_zone="Europe/Madrid")
     reply = await bot.say("/subscribe daily 8:30 best 5 must coffee")
-    assert (reply.text or "").splitlines()[:6] == [
+    assert (reply.text or "").splitlines() == [
         "Every day at 8:30 (Madrid) I post the best 5 of the news.",
-        "This chat has no feed yet.",
-        "I post predictions, what was asked for, and what was said of others.",
+        "No feed is chosen: I post nothing until there is one. /feeds add bbc adds one.",
+        "I post what was foretold, asked for or held against others.",
         "Only news with one of these words: coffee.",
         "When nothing was foretold, I say nothing.",
-        "Next post: June 2, 2024, 08:30 (Madrid).",
     ]
+    await Feeds(bot.app.database).configure_feeds([ConfiguredFeed(url="https://e.org/x")], now=NOW)
+    assert "Next post: June 2, 2024, 08:30 (Madrid)." in await bot.told("/subscribe")
     subscription = await bot.subscription()
     assert (subscription.mode, subscription.at, subscription.best, subscription.must) == (
         PostingMode.DAILY,
@@ -71,7 +72,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     assert offered == [
         ["Every day at 9:00", "Off"],
         ["The best one", "The best 5"],
-        ["Only what was foretold", "Demands too", "Earlier cases too"],
+        ["Only what was foretold", "Asked for too", "Happened before too"],
     ]
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
@@ -83,7 +84,7 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
 async def test_subscribe_reports_missing_feeds_and_model(storage: Database) -> None:
     async with bot_on(storage, has_model=False) as bot:
         text = await bot.told("/subscribe daily")
-        assert "This chat has no feed yet." in text
+        assert "No feed is chosen: I post nothing until there is one." in text
         assert (
             "Not judged: no language model is set up. So nothing is posted, unless:"
             " /subscribe unjudged on"

@@ -54,6 +54,8 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("daily 8:30 but not on Sundays", {"weekdays": (0, 1, 2, 3, 4, 5), "at": time(8, 30)}),
         ("diario 8:30 menos el finde", {"weekdays": (0, 1, 2, 3, 4), "at": time(8, 30)}),
         ("9hs salvo los lunes y martes", {"weekdays": (2, 3, 4, 5, 6), "at": time(9)}),
+        ("not sun", {"must_not": ("sun",)}),
+        ("not sunak except fridays", {"must_not": ("sunak",), "weekdays": (0, 1, 2, 3, 5, 6)}),
         ("not sunak, friday night", {"must_not": ("sunak", "friday night")}),
         ("weekdays Monday, wednesday", {"weekdays": (0, 2)}),
         ("weekdays lun,mié,Sábado", {"weekdays": (0, 2, 5)}),
@@ -131,6 +133,53 @@ def test_times_and_options_are_understood_in_both_languages(
     assert read_here == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # as above
 
 
+def all_but(*days: int) -> tuple[int, ...]:
+    return tuple(day for day in range(7) if day not in days)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize(
+    ("typed", "weekdays"),
+    [
+        ("all days but friday at 10", all_but(4)),
+        ("every day except friday at 10", all_but(4)),
+        ("every day but not Fri 10am", all_but(4)),
+        ("everyday except on fridays at 10", all_but(4)),
+        ("daily except friday at 10", all_but(4)),
+        ("daily at 10 but friday", all_but(4)),
+        ("any day other than sunday at 10", all_but(6)),
+        ("all week apart from Wednesdays at 10", all_but(2)),
+        ("every day but the weekend at 10", WEEKDAYS),
+        ("every day except sat and sun at 10", WEEKDAYS),
+        ("every day except from friday to sunday at 10", all_but(4, 5, 6)),
+        ("weekdays except friday at 10", (0, 1, 2, 3)),
+        ("mon-fri except wed at 10", (0, 1, 3, 4)),
+        ("weekdays mon-fri except wed at 10", (0, 1, 3, 4)),
+        ("at 10 every day except friday and except sunday", all_but(4, 6)),
+        ("daily Mondays at 10", (0,)),
+        ("todos los días menos el viernes a las 10", all_but(4)),
+        ("todos los dias excepto viernes 10h", all_but(4)),
+        ("cada día salvo el vie a las 10", all_but(4)),
+        ("toda la semana menos el miércoles a las 10", all_but(2)),
+        ("todos los días menos los sábados y los domingos a las 10", WEEKDAYS),
+        ("todos los días menos los fines de semana a las 10", WEEKDAYS),
+        ("todos los días con excepción de los viernes a las 10", all_but(4)),
+        ("todos los días pero no el viernes a las 10", all_but(4)),
+        ("todos los días sin los domingos a las 10", all_but(6)),
+        ("diario menos el viernes a las 10 de la mañana", all_but(4)),
+        ("a diario menos el viernes a las 10", all_but(4)),
+        ("a las 10 menos del viernes al domingo", all_but(4, 5, 6)),
+        ("de lunes a viernes menos el miércoles a las 10", (0, 1, 3, 4)),
+        ("entre semana salvo los lunes a las 10", (1, 2, 3, 4)),
+    ],
+)
+def test_days_that_are_left_out_are_taken_from_those_that_are_named(
+    language: str, typed: str, weekdays: tuple[int, ...]
+) -> None:
+    read_here = read_subscription(typed, None, NEW, words_for(language))
+    assert read_here == replace(NEW, thread=None, at=time(10), weekdays=weekdays)
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -151,6 +200,8 @@ def test_times_and_options_are_understood_in_both_languages(
         ),
         ("coverage 101", "coverage takes a number from 0 to 100."),
         ("best 99999999999999999999", "best takes a number from 1 to 10."),
+        ("except", "I do not understand except."),
+        ("every day except the weekend except weekdays", "What is weekdays to be?"),
         ("weekdays someday", "someday is no weekday. An example: weekdays mon-fri."),
         ("languages english", "english is no language code."),
         ("unjudged maybe", "unjudged takes on or off."),

@@ -133,7 +133,7 @@ class TestPreview:
         assert (reply.text or "").splitlines() == [
             "Next post: June 2, 2024, 09:00 (UTC).",
             "",
-            "As of now it would tell:",
+            "A post would now tell:",
             f"1. {COFFEE}!",
             f"   March 1, 2014, {say_years(10, 3)}: Coffee will be dear, mark my words",
             "",
@@ -147,13 +147,16 @@ class TestPreview:
         await with_finds(news)
         await _subscribed(news)
         text = await news.bot.told("/preview")
-        assert "As of now it would tell nothing." in text
+        assert "A post would now be empty." in text
         assert f"- {COFFEE}!: from before this chat subscribed" in text
 
     async def test_preview_reports_a_chat_without_feeds(self, news: News) -> None:
         await news.bot.say("/subscribe daily 9:00")
         text = await news.bot.told("/preview")
-        assert "As of now it would tell nothing.\nThis chat has no feed yet." in text
+        assert (
+            "A post would now be empty.\nNo feed is chosen: I post nothing until there is one."
+            in text
+        )
 
     async def test_preview_reports_feeds_without_news(self, news: News) -> None:
         await news.bot.say(f"/feeds add {news.feed}")
