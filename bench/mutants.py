@@ -38,10 +38,42 @@ TESTS = {
         "bot/commands/test_permission.py",
         "bot/test_who_sees.py",
     ),
+    "bot/commands/addressing.py": (
+        "bot/commands/test_plain_messages.py",
+        "bot/commands/test_dialogue.py",
+    ),
+    "bot/commands/dialogue_acts.py": (
+        "bot/commands/test_dialogue.py",
+        "bot/commands/test_plain_messages.py",
+    ),
+    "bot/commands/offers.py": ("scenarios/test_offers.py",),
+    "bot/commands/registry.py": (
+        "bot/commands/test_registry.py",
+        "bot/commands/test_permission.py",
+        "bot/conversation",
+        "bot/telegram/test_channels.py",
+    ),
+    "bot/commands/votes.py": (
+        "bot/commands/test_votes.py",
+        "bot/commands/test_upcoming.py",
+        "scenarios/slack/test_buttons.py",
+    ),
+    "bot/commands/why.py": ("bot/commands/test_why.py", "bot/commands/test_upcoming.py"),
     "bot/conversation/gates.py": (
         "bot/conversation/test_gates.py",
         "bot/conversation/test_admission.py",
     ),
+    "bot/replies/buttons.py": ("bot/replies", "bot/commands/test_votes.py"),
+    "bot/replies/composition.py": ("bot/replies", "bot/commands/test_compose.py"),
+    "bot/replies/dates.py": (
+        "bot/replies/test_age.py",
+        "bot/commands/test_typed_dates.py",
+        "bot/commands/test_subscription_parser.py",
+    ),
+    "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
+    "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
+    "bot/web/addresses.py": ("bot/web/test_strangers.py",),
+    "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
 }
 # The core, and the tests of each of its modules.
 CORE = {
@@ -79,22 +111,31 @@ Node = TypeVar("Node", bound=ast.AST)
 class Mutant:
     """A module with one fault."""
 
-    line: int
-    fault: str
-    source: str
+    tree: ast.Module
+    node: ast.expr | ast.stmt
+    faulty: ast.expr | ast.stmt
+
+    @property
+    def line(self) -> int:
+        return self.node.lineno
+
+    @property
+    def fault(self) -> str:
+        before, after = (ast.unparse(one).splitlines()[0] for one in (self.node, self.faulty))
+        return f"{before} -> {after}"
+
+    @property
+    def source(self) -> str:
+        """The source of the module with the fault; a few of hundreds are asked for theirs."""
+        exchange = _Exchange(self.node, self.faulty)
+        return ast.unparse(exchange.visit(copy.deepcopy(self.tree)))
 
 
 def list_mutants(source: str) -> list[Mutant]:
     """Return a mutant for each fault that can be put into a module."""
     tree = ast.parse(source)
     return [
-        Mutant(
-            node.lineno,
-            f"{ast.unparse(node).splitlines()[0]} -> {ast.unparse(faulty).splitlines()[0]}",
-            ast.unparse(_Exchange(node, faulty).visit(copy.deepcopy(tree))),
-        )
-        for node in _list_executed(tree)
-        for faulty in _list_faults(node)
+        Mutant(tree, node, faulty) for node in _list_executed(tree) for faulty in _list_faults(node)
     ]
 
 

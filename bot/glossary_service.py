@@ -59,7 +59,7 @@ class GlossaryService:
         return frozenset(fold_terms(self.app.settings.glossary.protected))
 
     async def list_groups(
-        self, corpus: str | None = None, status: GroupStatus | None = None
+        self, corpus: str | None, status: GroupStatus | None = None
     ) -> list[AliasGroup]:
         """Return all groups, or those that apply to a corpus. Raises CorpusNotFound."""
         return await self.groups.groups(status=status, corpus=await self._find_corpus(corpus))

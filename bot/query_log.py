@@ -55,7 +55,7 @@ async def log_search(
     *,
     log: Log,
     settings: Settings,
-    corpus: str = "",
+    corpus: str,
 ) -> _Answer:
     """Await `work`, log the search and return the answer; `complete` adds what the answer reports.
 

@@ -69,7 +69,7 @@ def readable_tweet(text: str) -> str:
     return rest if any(map(str.isalnum, rest)) else text
 
 
-def drop_mentions(text: str, *, is_reply: bool = False) -> str:
+def drop_mentions(text: str, *, is_reply: bool) -> str:
     """Return a tweet without the accounts that it is addressed to, at its beginning.
 
     One that is the subject of the first sentence stays ("@ana is right") unless the text `is_reply`

@@ -124,7 +124,7 @@ def apply_intent(intent: Intent, text: str) -> Interpretation | None:
     return Interpretation(intent, command, _read_rank(words))
 
 
-def is_unclear(text: str, *, in_reply: bool = False) -> bool:
+def is_unclear(text: str, *, in_reply: bool) -> bool:
     """Return whether a text may ask or tell the bot something, but it is not plain that it does,
     or what."""
     words = _remove_links(text)

@@ -69,8 +69,8 @@ async def answer_about(
     handler: Handler,
     app: App,
     *,
-    commands: Collection[str] = (),
-    steers: bool = False,
+    commands: Collection[str],
+    steers: bool,
 ) -> Reply | None:
     """Answer, in private, a command about a channel.
 

@@ -151,7 +151,7 @@ def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
     return f"{sentence}\n\n{render_receipt(prophecy, hits, words)}" if full else sentence
 
 
-async def show_sources(request: Request, app: App, *, rank: int | None = None) -> Reply | None:
+async def show_sources(request: Request, app: App, *, rank: int | None) -> Reply | None:
     """Repeat who wrote what an answer shows, when, and where it stands; or of one text alone."""
     meant = await meant_answer(request, app, finds=False)
     if not isinstance(meant, Answer):

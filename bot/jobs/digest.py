@@ -144,7 +144,7 @@ def build_owed_posts(
     subscription: Subscription,
     selection: Selection,
     day: date | None,
-    quiet: QuietDay | None = None,
+    quiet: QuietDay | None,
 ) -> Sequence[OwedPost]:
     """Return the posts for a selection: one of a local date, or one of each story.
 

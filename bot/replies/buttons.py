@@ -105,9 +105,9 @@ def answer_buttons(
     tallies: Mapping[int, Tally],
     words: Words,
     *,
-    platform: str = "",
-    compact: bool = False,
-    writes: bool = False,
+    platform: str,
+    compact: bool,
+    writes: bool,
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
 

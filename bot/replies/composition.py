@@ -36,7 +36,7 @@ NEXT, THREAD, SOURCES, REASONS, STOP = (
 )
 
 
-def composition_reply(composition: Composition, words: Words, *, explain: bool = False) -> Reply:
+def composition_reply(composition: Composition, words: Words, *, explain: bool) -> Reply:
     """Return the variants with their sources and what was removed; `explain` adds the steps."""
     lines: list[str] = []
     if composition.notice:
@@ -169,7 +169,7 @@ def _composition_buttons(
     )
 
 
-def sources_reply(composition: Composition, words: Words, *, at: int = 0) -> Reply:
+def sources_reply(composition: Composition, words: Words, *, at: int) -> Reply:
     """Return the sources of the variant with index `at`: what each number stands for, what it
     says, and its address."""
     variant = composition.variants[at % len(composition.variants)]

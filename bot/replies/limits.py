@@ -20,7 +20,7 @@ def utf16_length(text: str) -> int:
 
 def cut(text: str, limit: int, measure: Measure = len) -> str:
     """Return `text`, cut at a word boundary with "…" if it is longer than `limit`."""
-    if len(text) <= limit and measure(text) <= limit:
+    if measure(text) <= limit:
         return text
     room = limit - measure(_ELLIPSIS)
     if room < 0:

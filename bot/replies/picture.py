@@ -92,9 +92,9 @@ def card_of_text(
     corpus: str,
     words: Words,
     *,
-    avatar: bytes | None = None,
-    footer: str = "",
-    shape: Shape = Shape.LINK,
+    avatar: bytes | None,
+    footer: str,
+    shape: Shape,
 ) -> Card:
     """Return what is on the picture of a text by itself."""
     return Card(

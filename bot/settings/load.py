@@ -211,7 +211,7 @@ class SettingOrigin:
     source: str
 
 
-def settings_with_origins(config: Path | None = None) -> Iterator[SettingOrigin]:
+def settings_with_origins(config: Path | None) -> Iterator[SettingOrigin]:
     """Yield the data folder, every setting in the order of config.example.toml, and the secrets.
 
     `config` is that of load_settings. Raises SettingsError.

@@ -322,6 +322,16 @@ async def test_the_button_of_a_post_explains_all_stories_and_that_of_a_row_its_o
     assert [await explained(row) for row in rows] == own
 
 
+async def test_a_vote_on_a_post_is_shown_in_its_row(news: News) -> None:
+    await find_three(news)
+    await news.bot.hear(event("/today"))
+    (post,) = await owed(news)
+    later = Reply(words=post.words, buttons=(post.buttons[0][2:],))
+    votes, *rest = (await news.bot.press(later, "down")).buttons
+    assert [button.label for button in votes] == ["👍", "👎", "2 👍", "2 👎 1", "3 👍", "3 👎"]
+    assert tuple(rest) == post.buttons[1:]
+
+
 async def test_posts_speak_the_language_of_whoever_subscribed(news: News) -> None:
     await news.bot.say("/top")
     assert (await news.bot.chat()).posts_in == "en"

@@ -270,6 +270,10 @@ class TestBusy:
         assert await is_told(60)
         assert not await is_told(119)
 
+    async def test_what_cannot_be_read_is_answered_once_a_day(self, storage: Database) -> None:
+        sent = event("", unreadable=True)
+        assert [await why(gates(storage), sent) for _ in range(3)] == ["", *["told today"] * 2]
+
     def test_turned_away_reply_is_sent_once_in_the_language_of_the_person(
         self, storage: Database
     ) -> None:

@@ -17,10 +17,14 @@ from tests.bot.prophecies import NOW
 def test_admitted_events_never_exceed_twice_the_bounds(
     chats: list[str], maximum: int, max_in_chat: int
 ) -> None:
-    crowd, inside = Backpressure(maximum=maximum, max_in_chat=max_in_chat), []
+    crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
+    inside: list[str] = []
     with ExitStack() as stack:
         for chat in chats:
-            if crowd.room(chat) is not Room.FULL:
+            room = crowd.room(chat)
+            crowded = len(inside) >= maximum or inside.count(chat) >= max_in_chat
+            assert (room is Room.FREE) is not crowded
+            if room is not Room.FULL:
                 stack.enter_context(crowd.count_event(chat))
                 inside.append(chat)
         assert len(inside) <= 2 * maximum
@@ -58,11 +62,11 @@ def test_messages_within_a_minute_count_as_several_pastes() -> None:
 def test_pastes_are_remembered_of_the_latest_chats_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.conversation.turns._REMEMBERED", 2)
     pasted = RecentPastes()
-    pairs = [
-        [event(text, place=replace(PRIVATE, chat_id=chat)) for text in ("Tea", "Milk")]
+    written = {
+        chat: [event(text, place=replace(PRIVATE, chat_id=chat)) for text in ("Tea", "Milk")]
         for chat in "abc"
-    ]
-    for first, second in pairs:
-        pasted.note(first)
-        pasted.note(second)
-    assert [pasted.is_one_of_several(first) for first, _ in pairs] == [False, True, True]
+    }
+    for chat, number in ("a0", "b0", "b1", "a1", "c0", "c1"):
+        pasted.note(written[chat][int(number)])
+    several = [pasted.is_one_of_several(first) for first, _ in written.values()]
+    assert several == [True, False, True]

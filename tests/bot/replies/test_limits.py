@@ -72,6 +72,19 @@ def test_what_is_cut_is_never_longer_than_allowed(text: str, limit: int, measure
         assert text.startswith(short.removesuffix("…"))
 
 
+@pytest.mark.parametrize(
+    ("text", "limit", "pieces"),
+    [
+        ("one two three\nfour five six", 20, ["one two three", "four five six"]),
+        ("four\ntwo three", 10, ["four\ntwo", "three"]),
+    ],
+)
+def test_a_text_is_split_after_a_line_if_that_is_not_short(
+    text: str, limit: int, pieces: list[str]
+) -> None:
+    assert split(text, limit) == pieces
+
+
 @given(texts, st.integers(5, 80), measures)
 def test_pieces_are_never_too_long_and_lose_nothing_but_blanks(
     text: str, limit: int, measure: Measure
