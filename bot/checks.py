@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from bot.card import can_draw
 from bot.commands.rights import Ownership
-from bot.platforms import PLATFORMS, how_to_own, list_platforms
+from bot.platforms import find_platforms, how_to_own, list_platforms
 from bot.settings import Settings
 from engine.errors import PresagioError
 from engine.extras import how_to_install
@@ -84,15 +84,20 @@ async def tell_what_is_missing(
     if missing := check_archives(corpora):
         tell(f"There is {missing.detail}. {missing.fix}")
     if not platforms and wants_chat:
-        tell(
-            "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
-            " run: presagio setup"
-        )
+        tell(f"No chat is set up. Set {_name_all_tokens()}, or run: presagio setup")
     if open:
         return
     for platform in platforms:
         if code := await ownership.code(platform, now=now):
             tell(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
+
+
+def _name_all_tokens() -> str:
+    """Return the variables of the tokens: "A, or B and C"."""
+    return ", or ".join(
+        " and ".join(token.variable for token in platform.tokens)
+        for platform in find_platforms().values()
+    )
 
 
 def check_pictures() -> Result:
@@ -264,7 +269,7 @@ async def check_platform(name: str, setup: Setup) -> Result | None:
     """Check a chat platform; None if its token is not set. Raises AdapterFailed."""
     if name not in list_platforms(setup.settings):
         return None
-    return Result(ok=True, detail=await PLATFORMS[name].check(setup.settings))
+    return Result(ok=True, detail=await find_platforms()[name].check(setup.settings))
 
 
 CHECKS: Mapping[str, Callable[[Setup], Awaitable[Result | None] | Result | None]] = {
@@ -278,7 +283,7 @@ CHECKS: Mapping[str, Callable[[Setup], Awaitable[Result | None] | Result | None]
     "tesseract": lambda _: check_tesseract(),
     "disk": lambda setup: check_disk(setup.settings.data_dir),
     "clock": lambda setup: check_clock(setup.offsets),  # last of those that ask others
-    **{name: partial(check_platform, name) for name in PLATFORMS},
+    **{name: partial(check_platform, name) for name in find_platforms()},
 }
 
 

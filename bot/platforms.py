@@ -1,23 +1,28 @@
-"""The configured chat platforms: the services that listen and the posters that post."""
+"""The chat platforms: the services that listen and the posters that post, where they are set up.
+
+A platform is found because a package has a module `platform` that defines it.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-
-from pydantic import SecretStr
 
 from bot.adapter import AdapterStatus, Poster
 from bot.app import App
 from bot.commands.rights import CODE_SHOWN
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
-from bot.settings.model import Secrets, reveal_secret
+from bot.traits import traits_of
 from db.chat.chats import Chats
-from db.chat.events import Inbox
 
 if TYPE_CHECKING:
     from bot.listening import Webhook
+
+_ORDER = ("telegram", "slack")
 
 
 class Service(Protocol):
@@ -28,7 +33,8 @@ class Service(Protocol):
         """The webhook on which the platform delivers events, or None if it does not use one."""
 
     async def run(self) -> None:
-        """Listen until cancelled. Raises AdapterFailed when it cannot start."""
+        """Listen until cancelled, and wait for outages to end. Raises AdapterFailed when the
+        platform refuses it at the start, TokenRefused when it is for the tokens."""
 
     async def stop(self, seconds: float) -> None:
         """Abandon what is still under way after `seconds`, and close."""
@@ -38,22 +44,58 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Platform:
-    """How a chat platform is listened to, posted on and checked, and who becomes its owner how.
+class Token:
+    """A token of a platform, and how `presagio setup` asks for it."""
 
-    Its libraries are imported only by these functions, which are called only if its token is set.
+    variable: str  # of the environment; the same in small letters is its field of Secrets
+    option: str
+    help: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """How a chat platform is listened to, posted on and checked.
+
+    Its libraries are imported only by these functions, which are called only if the first of its
+    tokens is set.
     """
 
-    token: Callable[[Secrets], SecretStr | None]
+    tokens: tuple[Token, ...]
+    tokens_from: str  # where to copy them, for somebody whose tokens are refused
     create_service: Callable[[App, Conversation, Callable[[], datetime]], Service]
     create_poster: Callable[[Settings, Chats], Poster]
-    check: Callable[[Settings], Awaitable[str]]  # returns a line about it; raises AdapterFailed
-    start: str  # the command that the owner's code follows
+    # Returns a line about it, the name of the bot before its first comma. Raises AdapterFailed.
+    check: Callable[[Settings], Awaitable[str]]
+
+
+@cache
+def find_platforms() -> Mapping[str, Platform]:
+    """Return all platforms by the names of their packages; a new one is among the last."""
+    names = [module.parent.name for module in Path(__file__).parent.glob("*/platform.py")]
+    return {
+        name: value
+        for name in sorted(names, key=lambda name: (_rank_platform(name), name))
+        for value in vars(import_module(f"bot.{name}.platform")).values()
+        if isinstance(value, Platform)
+    }
+
+
+def _rank_platform(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 
 def list_platforms(settings: Settings) -> list[str]:
     """Return the platforms whose tokens are set."""
-    return [name for name, platform in PLATFORMS.items() if platform.token(settings.secrets)]
+    return list(_find_configured(settings))
+
+
+def _find_configured(settings: Settings) -> dict[str, Platform]:
+    return {
+        name: platform
+        for name, platform in find_platforms().items()
+        if getattr(settings.secrets, platform.tokens[0].variable.lower())
+    }
 
 
 def create_services(
@@ -61,106 +103,19 @@ def create_services(
 ) -> dict[str, Service]:
     """Return the services of the platforms whose tokens are set, by platform."""
     return {
-        name: PLATFORMS[name].create_service(app, conversation, now)
-        for name in list_platforms(app.settings)
+        name: platform.create_service(app, conversation, now)
+        for name, platform in _find_configured(app.settings).items()
     }
 
 
 def create_posters(settings: Settings, chats: Chats) -> list[Poster]:
     """Return the posters for scheduled posts, of the platforms whose tokens are set."""
-    return [PLATFORMS[name].create_poster(settings, chats) for name in list_platforms(settings)]
+    configured = _find_configured(settings).values()
+    return [platform.create_poster(settings, chats) for platform in configured]
 
 
 def how_to_own(platform: str, code: str, *, bot: str = "it") -> str:
     """Return what the owner has to write to the `bot`."""
-    hours = CODE_SHOWN // timedelta(hours=1)
-    return f"Write to {bot} in private within {hours} hours: {PLATFORMS[platform].start} {code}"
-
-
-def _reveal(secret: SecretStr | None) -> str:
-    return reveal_secret(secret) or ""
-
-
-def _create_telegram_service(
-    app: App, conversation: Conversation, now: Callable[[], datetime]
-) -> Service:
-    from bot.telegram.service import TelegramService  # noqa: PLC0415 - only with a token
-
-    settings = app.settings
-    return TelegramService(
-        settings.telegram,
-        token=_reveal(settings.secrets.telegram_bot_token),
-        webhook_secret=_reveal(settings.secrets.telegram_webhook_secret),
-        conversation=conversation,
-        chats=app.chats,
-        inbox=Inbox(app.database, "telegram"),
-        commands=conversation.registry.commands,
-        now=now,
-    )
-
-
-def _create_telegram_poster(settings: Settings, chats: Chats) -> Poster:
-    from bot.telegram.adapter import TelegramPoster  # noqa: PLC0415 - only with a token
-
-    token = _reveal(settings.secrets.telegram_bot_token)
-    return TelegramPoster(token, api_base=settings.telegram.api_base, chats=chats)
-
-
-async def _check_telegram(settings: Settings) -> str:
-    from bot.telegram.client import check_telegram  # noqa: PLC0415 - only with a token
-
-    telegram = settings.telegram
-    token = _reveal(settings.secrets.telegram_bot_token)
-    return await check_telegram(token, telegram.api_base, telegram.webhook_url)
-
-
-def _create_slack_service(
-    app: App, conversation: Conversation, now: Callable[[], datetime]
-) -> Service:
-    from bot.slack.service import SlackService  # noqa: PLC0415 - only with a token
-
-    secrets = app.settings.secrets
-    return SlackService(
-        app.settings.slack,
-        bot_token=_reveal(secrets.slack_bot_token),
-        app_token=_reveal(secrets.slack_app_token),
-        signing_secret=_reveal(secrets.slack_signing_secret),
-        conversation=conversation,
-        now=now,
-    )
-
-
-def _create_slack_poster(settings: Settings, _: Chats) -> Poster:
-    from bot.slack.adapter import SlackPoster  # noqa: PLC0415 - only with a token
-
-    return SlackPoster(_reveal(settings.secrets.slack_bot_token), api_base=settings.slack.api_base)
-
-
-async def _check_slack(settings: Settings) -> str:
-    from bot.slack.client import check_slack  # noqa: PLC0415 - only with a token
-
-    secrets = settings.secrets
-    return await check_slack(
-        _reveal(secrets.slack_bot_token),
-        _reveal(secrets.slack_app_token),
-        _reveal(secrets.slack_signing_secret),
-        settings.slack.api_base,
-    )
-
-
-PLATFORMS: Mapping[str, Platform] = {
-    "telegram": Platform(
-        token=lambda secrets: secrets.telegram_bot_token,
-        create_service=_create_telegram_service,
-        create_poster=_create_telegram_poster,
-        check=_check_telegram,
-        start="/start",
-    ),
-    "slack": Platform(
-        token=lambda secrets: secrets.slack_bot_token,
-        create_service=_create_slack_service,
-        create_poster=_create_slack_poster,
-        check=_check_slack,
-        start="/presagio start",
-    ),
-}
+    hours, only_command = CODE_SHOWN // timedelta(hours=1), traits_of(platform).only_command
+    start = f"{only_command} start" if only_command else "/start"
+    return f"Write to {bot} in private within {hours} hours: {start} {code}"

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from getpass import getpass
 from pathlib import Path
@@ -29,7 +29,7 @@ from bot.cli.shared import (
 )
 from bot.commands.rights import Ownership
 from bot.console.screen import Output
-from bot.platforms import how_to_own, list_platforms
+from bot.platforms import Platform, find_platforms, how_to_own, list_platforms
 from bot.settings import Settings, load_settings
 from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import with_setting, with_variable, write_whole
@@ -42,11 +42,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 ACCESS = ("owner", "open")
-_COPY_TOKEN = {
-    "telegram": "Copy it whole from the message of @BotFather.",
-    "slack": "Copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and the"
-    " app token from its Basic Information.",
-}
+_TOKENS = [token for platform in find_platforms().values() for token in platform.tokens]
 _ADDRESS = re.compile(r"https?://.+|(?:localhost|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d+)?/.*")
 
 
@@ -95,16 +91,18 @@ class Wishes:
     model: Annotated[
         str, typer.Option("--model", help="Name of the model.", callback=parse_string)
     ] = ""
-    telegram_token: Annotated[
-        str,
-        typer.Option("--telegram-token", help="Token that @BotFather gave.", callback=parse_string),
-    ] = ""
-    slack_bot_token: Annotated[
-        str, typer.Option("--slack-bot-token", help="xoxb-...", callback=parse_string)
-    ] = ""
-    slack_app_token: Annotated[
-        str, typer.Option("--slack-app-token", help="xapp-...", callback=parse_string)
-    ] = ""
+    # Of the platforms, by their variables.
+    tokens: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={
+            "options": {
+                token.variable: Annotated[
+                    str, typer.Option(token.option, help=token.help, callback=parse_string)
+                ]
+                for token in _TOKENS
+            }
+        },
+    )
     access: Annotated[
         str,
         typer.Option(
@@ -131,23 +129,23 @@ class Wishes:
     @property
     def secrets(self) -> Mapping[str, str]:
         """The secrets to write, by their variables."""
-        wanted = {
-            "OPENROUTER_API_KEY": self.model_key,
-            "TELEGRAM_BOT_TOKEN": self.telegram_token,
-            "SLACK_BOT_TOKEN": self.slack_bot_token,
-            "SLACK_APP_TOKEN": self.slack_app_token,
-        }
+        wanted = {"OPENROUTER_API_KEY": self.model_key, **self.tokens}
         return {name: value for name, value in wanted.items() if value}
 
     @property
     def services(self) -> list[str]:
         """The services to set up."""
-        tokens = {
-            "model": self.model_key or self.model_url,
-            "telegram": self.telegram_token,
-            "slack": self.slack_bot_token,
-        }
-        return [name for name, token in tokens.items() if token]
+        model = ["model"] if self.model_key or self.model_url else []
+        return model + self.platforms
+
+    @property
+    def platforms(self) -> list[str]:
+        """The platforms to set up."""
+        return [
+            name
+            for name, platform in find_platforms().items()
+            if self.tokens.get(platform.tokens[0].variable)
+        ]
 
     def apply_to(self, settings: Settings) -> Settings:
         """Return the settings as they will be once this is written."""
@@ -213,7 +211,7 @@ class Checks:
 def _fix_what_was_typed(name: str, setup: Setup, wishes: Wishes, error: PresagioError) -> str:
     """Return what to do about what was typed, in place of settings that are not written yet."""
     if isinstance(error, TokenRefused):
-        return _COPY_TOKEN[name]
+        return find_platforms()[name].tokens_from
     if isinstance(error, ModelRefused) and wishes.model_key:
         host = setup.settings.chat_endpoint().host
         return f"Copy the key whole from the pages of {host}, and look at its credit."
@@ -271,18 +269,14 @@ async def _ask_wishes(wishes: Wishes, settings: Settings, checks: Checks) -> Wis
         wishes = await _ask_person(
             lambda: _ask_for_model(wishes), partial(checks.service, "model"), wishes
         )
-    if not (list_platforms(settings) or wishes.telegram_token or wishes.slack_bot_token):
-        wishes = await _ask_person(
-            lambda: replace(
-                wishes, telegram_token=_ask_secret("Telegram token of @BotFather (empty: none)")
-            ),
-            partial(checks.service, "telegram"),
-            wishes,
-        )
-        wishes = await _ask_person(
-            lambda: _ask_for_slack(wishes), partial(checks.service, "slack"), wishes
-        )
-        if wishes.telegram_token or wishes.slack_bot_token:
+    if not (list_platforms(settings) or wishes.platforms):
+        for name, platform in find_platforms().items():
+            wishes = await _ask_person(
+                partial(_ask_for_tokens, platform, wishes),
+                partial(checks.service, name),
+                wishes,
+            )
+        if wishes.platforms:
             wishes = replace(wishes, access=wishes.access or _ask_access())
     return wishes
 
@@ -302,13 +296,13 @@ def _ask_for_model(wishes: Wishes) -> Wishes:
     return replace(wishes, model_key=answer)
 
 
-def _ask_for_slack(wishes: Wishes) -> Wishes:
-    bot = _ask_secret("Slack bot token, xoxb-... (empty: none)")
-    if not bot:
-        return wishes
-    return replace(
-        wishes, slack_bot_token=bot, slack_app_token=_ask_secret("Slack app token, xapp-...")
-    )
+def _ask_for_tokens(platform: Platform, wishes: Wishes) -> Wishes:
+    """Ask for each token of a platform; without the first, it is not set up."""
+    first, *others = platform.tokens
+    answered = {first.variable: _ask_secret(first.question)}
+    if answered[first.variable]:
+        answered |= {token.variable: _ask_secret(token.question) for token in others}
+    return replace(wishes, tokens={**wishes.tokens, **answered})
 
 
 def _list_files(path: str) -> list[str]:

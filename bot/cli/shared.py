@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import fields
+from dataclasses import Field, fields
 from datetime import UTC, datetime
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -231,24 +231,20 @@ def app_command(
 
 
 def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command each field of a dataclass as an argument, and the command an object of it."""
+    """Give a command each field of a dataclass as an argument, and the command an object of it.
+
+    A field whose metadata has `options` is a mapping, and each of these is an argument.
+    """
 
     def spread(work: Callable[..., None]) -> Callable[..., None]:
         own = [
             parameter for name, parameter in signature(work).parameters.items() if name != "options"
         ]
-        parameters = [
-            Parameter(
-                parameter.name,
-                Parameter.KEYWORD_ONLY,
-                default=parameter.default,
-                annotation=parameter.type,
-            )
-            for parameter in fields(options)  # type: ignore[arg-type]  # a dataclass
-        ]
+        each = fields(options)  # type: ignore[arg-type]  # a dataclass
+        parameters = [parameter for one in each for parameter in _list_arguments(one)]
 
         def command(**arguments: object) -> None:
-            values = {parameter.name: arguments.pop(parameter.name) for parameter in parameters}
+            values = {one.name: _take_value(one, arguments) for one in each}
             work(**arguments, options=options(**values))
 
         command.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]  # typer reads it
@@ -257,6 +253,24 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
         return command
 
     return spread
+
+
+def _list_arguments(one: Field[Any]) -> list[Parameter]:
+    options = one.metadata.get("options")
+    if options is None:
+        kind, default = Parameter.KEYWORD_ONLY, one.default
+        return [Parameter(one.name, kind, default=default, annotation=one.type)]
+    return [
+        Parameter(name, Parameter.KEYWORD_ONLY, default="", annotation=annotation)
+        for name, annotation in options.items()
+    ]
+
+
+def _take_value(one: Field[Any], arguments: dict[str, object]) -> object:
+    options = one.metadata.get("options")
+    if options is None:
+        return arguments.pop(one.name)
+    return {name: arguments.pop(name) for name in options}
 
 
 def read_input(file: str, maximum: int = -1) -> bytes:

@@ -13,6 +13,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
+from bot.traits import traits_of
 from db.chat.chats import Access, UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
@@ -22,7 +23,6 @@ from engine.text.clean import fold_case_and_accents
 from engine.values import Corpus
 
 _EXAMPLE = "/access allow @ana"
-_IDS = {"slack": "U024BE7LH"}  # what an id looks like, where it is no number
 _WEEK = timedelta(days=7)
 _MAX_SHOWN = 12  # chats with a button each
 _LONGEST_ECHO = 40
@@ -103,7 +103,9 @@ def _build_access_buttons(admission: Admission, words: Words) -> tuple[Button, .
 def _write_example(request: Request) -> str:
     """Return how somebody is let in who never asked."""
     platform = request.place.platform
-    return request.words.write_commands(f"/access allow {platform}:{_IDS.get(platform, 42)}")
+    return request.words.write_commands(
+        f"/access allow {platform}:{traits_of(platform).example_id}"
+    )
 
 
 async def _answer_about_name(request: Request, app: App) -> Reply:

@@ -24,6 +24,7 @@ from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
+from bot.traits import traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.corpora import meant_corpora
@@ -48,8 +49,6 @@ _IN_SPANISH: Mapping[str, str] = {
     "archivo": "corpus", "fuentes": "feeds", "noticias": "feeds", "hoy": "today",
     "escribir": "compose", "empezar": "start", "olvidar": "forget",
 }  # fmt: skip
-# Where apps compete for the names of commands, the one that the others follow: "/presagio why".
-ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 Handler = Callable[[Request, App], Awaitable[Reply | None]]
 # Handles a button. If it returns requests, the first is answered in its place, the others after it.
 ActionHandler = Callable[
@@ -126,8 +125,8 @@ async def _ask_which_archive(name: str, request: Request, app: App) -> str:
 class Command:
     """One command. The handler gets the text after the command's name.
 
-    Summary, usage and example are English; they are translated when they are shown. On a platform
-    of ONE_FOR_ALL, only a command whose name is `distinctive` has a name of its own.
+    Summary, usage and example are English; they are translated when they are shown. Where one
+    command stands before all (Traits.only_command), only a `distinctive` one has a name of its own.
     """
 
     name: str
@@ -171,7 +170,7 @@ class Command:
 
     def names_on(self, platform: str) -> tuple[str, ...]:
         """Return the names that are available on the platform."""
-        if platform in ONE_FOR_ALL:
+        if traits_of(platform).only_command:
             return (self.name,) if self.distinctive else ()
         return self.names
 
@@ -339,15 +338,14 @@ class Registry:
 
     def words_on(self, platform: str, words: Words) -> Words:
         """Return words that name commands as people type them on the platform."""
-        if platform not in ONE_FOR_ALL:
+        if not traits_of(platform).only_command:
             return words
         return words.naming_commands(partial(self.write_as_typed, platform))
 
     def write_as_typed(self, platform: str, text: str) -> str:
         """Return a text with its commands written as people type them on the platform."""
-        if platform not in ONE_FOR_ALL:
-            return text
-        return self._shared_names.sub(f"{ONE_FOR_ALL[platform]} ", text)
+        only_command = traits_of(platform).only_command
+        return self._shared_names.sub(f"{only_command} ", text) if only_command else text
 
     def _explain_unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)

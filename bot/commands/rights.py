@@ -14,6 +14,7 @@ from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request, Trigger
+from bot.traits import traits_of
 from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.corpora import no_corpora
@@ -28,10 +29,7 @@ CODE_VALID = timedelta(days=1)
 CODE_SHOWN = CODE_VALID / 2  # for as long it is shown again; then another one is made
 _LONGEST_TITLE = 60
 _ADMINS_ONLY = marked("Only admins of this chat may use {command}. Ask one of them.")
-# For platforms without admins of single chats.
-_ADMINS_ONLY_ON = {
-    "slack": marked("Only admins of this workspace may use {command}. Ask one of them.")
-}
+_WORKSPACE_ADMINS_ONLY = marked("Only admins of this workspace may use {command}. Ask one of them.")
 
 
 class Who(IntEnum):
@@ -141,7 +139,8 @@ async def explain_refusal(
             command=command,
             who=request.who,
         )
-    sentence = _ADMINS_ONLY_ON.get(request.place.platform, _ADMINS_ONLY)
+    of_chat = traits_of(request.place.platform).has_chat_admins
+    sentence = _ADMINS_ONLY if of_chat else _WORKSPACE_ADMINS_ONLY
     return words.say(sentence, command=command)
 
 

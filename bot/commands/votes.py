@@ -8,12 +8,13 @@ from bot.app import App
 from bot.commands.registry import Command, find_answer, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
-from bot.replies.buttons import OWN, PRIVATE_VIEWS, SHARE, answer_buttons, share_buttons, vote_pair
+from bot.replies.buttons import OWN, SHARE, answer_buttons, share_buttons, vote_pair
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
 from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request
+from bot.traits import traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer, Chat, Favourite, Tally
 
@@ -89,7 +90,7 @@ async def _show_ballot(request: Request, action: Action, app: App) -> Reply:
     if (voted := await _voted_on(request, action, app)) is None:
         return too_old(request)
     answer, rank, _ = voted
-    if request.place.platform in PRIVATE_VIEWS:
+    if traits_of(request.place.platform).shows_privately:
         return await _build_ballot(request, answer, rank, app)
     return await _restore_buttons(request, action, app)  # a button of an earlier version
 

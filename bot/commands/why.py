@@ -9,11 +9,12 @@ from bot.commands.rights import COUNTED, LOOKS
 from bot.commands.votes import page_of
 from bot.i18n.words import marked
 from bot.jobs.content import draw_picture
-from bot.replies.buttons import PRIVATE_VIEWS, SHARE, WRITE
+from bot.replies.buttons import SHARE, WRITE
 from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
 from bot.reply import Action, HitView, Reply, reply_aside
 from bot.request import Request, Trigger
+from bot.traits import traits_of
 from db.chat.answers import Answers
 from db.chat.chats import Quotas
 from engine.chat import Answer
@@ -197,7 +198,7 @@ async def _press_why(request: Request, action: Action, app: App) -> Reply:
     if page is None:
         return too_old(request)
     # Where everybody reads the reasons, they are not told again to the next who presses.
-    if not request.place.private and request.place.platform not in PRIVATE_VIEWS:
+    if not (request.place.private or traits_of(request.place.platform).shows_privately):
         pressed = await Quotas(app.database).use(f"{_NAME}:{action}", now=request.now)
         if pressed > 1:
             return reply_aside(request, request.words.say("I have told the reasons here today."))

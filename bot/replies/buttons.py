@@ -9,6 +9,7 @@ from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Button
+from bot.traits import traits_of
 from engine.chat import Answer, Tally
 from engine.search import ItemPlace
 
@@ -19,8 +20,6 @@ WRITE, SHARE = "write", "share"
 OWN = "own"  # marks vote buttons in a view that one person alone sees
 _MAXIMUM = 3  # buttons of a compact message, beside its votes
 _MAX_IN_ROW = 3  # hits whose votes fit into one row
-# Platforms that can show a message to one person alone.
-PRIVATE_VIEWS = frozenset({"slack"})
 # A hit that can be voted on: its number in the message, its answer, its rank and its votes.
 Votable: TypeAlias = tuple[int, Answer, int, Tally]
 
@@ -59,7 +58,7 @@ def vote_row(votable: Sequence[Votable], language: str, *, platform: str) -> tup
     row = vote_pair(first, language)
     if not others:
         return row
-    if platform not in PRIVATE_VIEWS:
+    if not traits_of(platform).shows_privately:
         more = (vote_pair(votable, language, numbered=True) for votable in others)
         return (*row, *chain.from_iterable(islice(more, _MAX_IN_ROW - 1)))
     _, answer, rank, _ = first

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from pydantic import SecretStr
 
 from bot.retired import explain_retired_setting
 from bot.settings.model import Secrets, Sections
 from engine.errors import SettingsError
-from engine.settings import Section
+from engine.settings import HttpUrl, Section
 from engine.text.address import public_address
 
 FILE_NAME = "config.toml"
@@ -28,14 +29,6 @@ ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)")
 _OTHER_VARIABLES = (CONFIG_VARIABLE, DATA_DIR_VARIABLE, "PRESAGIO_TEST_DATABASE_URL")
 _SECRET_VARIABLES = tuple(name.upper() for name in Secrets.model_fields)
 _SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN"}
-_ENDPOINTS = (
-    ("llm", "base_url"),
-    ("embeddings", "base_url"),
-    ("rerank", "base_url"),
-    ("web_search", "searxng_url"),
-    ("telegram", "api_base"),
-    ("slack", "api_base"),
-)
 _ROOT = 0
 _NOTES = "told-folders"
 _LONGEST_NOTES = 100_000  # characters
@@ -307,10 +300,19 @@ def tell_new_endpoints(path: Path) -> str | None:
 
 def _list_endpoints(path: Path) -> Iterator[str]:
     tables = read_file(path)
-    for section, key in _ENDPOINTS:
+    for section, key in _list_addresses():
         table = tables.get(section)
         if isinstance(table, dict) and (address := table.get(key)):
             yield f"{escaped_line(public_address(str(address)))} ({write_dotted((section, key))})"
+
+
+def _list_addresses() -> Iterator[tuple[str, str]]:
+    """Yield section and key of each setting that is the address of a server."""
+    for section, model in Sections():
+        for key, field in type(model).model_fields.items() if isinstance(model, Section) else ():
+            # Pydantic takes the type apart, unless it is one of several.
+            if HttpUrl in get_args(field.annotation) or get_args(HttpUrl)[1] in field.metadata:
+                yield section, key
 
 
 def _was_told(line: str) -> bool:

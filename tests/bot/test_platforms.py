@@ -1,4 +1,4 @@
-"""What `presagio serve` says when something is missing."""
+"""Which platforms there are, and what `presagio serve` says when something is missing."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -6,6 +6,8 @@ from functools import partial
 
 from bot.checks import tell_what_is_missing
 from bot.commands.rights import CODE_VALID, Ownership
+from bot.platforms import find_platforms, list_platforms
+from bot.settings import load_settings
 from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import BotOwner
@@ -30,6 +32,13 @@ async def said(
         corpora, platforms, ownership, lines.append, open=everybody, wants_chat=wants_chat, now=NOW
     )
     return lines
+
+
+def test_the_platforms_are_those_of_the_packages_and_run_where_their_first_token_is_set() -> None:
+    assert list(find_platforms()) == ["telegram", "slack"]
+    assert list_platforms(load_settings(environ={})) == []
+    assert list_platforms(load_settings(environ={"SLACK_APP_TOKEN": "xapp-1"})) == []
+    assert list_platforms(load_settings(environ={"SLACK_BOT_TOKEN": "xoxb-1"})) == ["slack"]
 
 
 async def test_each_platform_without_an_owner_has_a_code(storage: Database) -> None:
@@ -57,7 +66,10 @@ async def test_missing_chat_platform_is_reported_unless_only_the_page_is_wanted(
     storage: Database,
 ) -> None:
     (line,) = await said(storage, archive=True, platforms=())
-    assert line.startswith("No chat is set up.")
+    assert line == (
+        "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
+        " run: presagio setup"
+    )
     assert await said(storage, archive=True, platforms=(), wants_chat=False) == []
 
 

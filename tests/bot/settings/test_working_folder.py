@@ -28,8 +28,9 @@ def test_addresses_of_a_folder_are_told_once_and_again_when_they_change(folder: 
     assert told.endswith("([llm] base_url).")
     assert "secret" not in told
     assert tell_new_endpoints(path) is None
-    path.write_text('[slack]\napi_base = "http://evil.example/api/"\n')
-    assert "([slack] api_base)" in (tell_new_endpoints(path) or "")
+    for key in ("[slack]\napi_base", "[web_search]\nsearxng_url"):
+        path.write_text(f'{key} = "http://evil.example/api/"\n')
+        assert f"({key.replace(chr(10), ' ')})" in (tell_new_endpoints(path) or "")
     path.write_text("[search]\nlimit = 4\n")
     assert tell_new_endpoints(path) is None
 
