@@ -25,7 +25,8 @@ _FOUND = """
 axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map(
   (one) => [one.id, one.nodes.map((node) => node.html)]))
 """
-_ALSO = ("?lang=es", "compose", "feed.xml", "search", "ask",
+_ALSO = ("?lang=es", "compose", "feed.xml", "search",
+         "search?q=zebra+coffee&lang=es", "ask",
          "prophecy?headline=zebra&date=2024-01-01", "prophecy?headline=zebra&date=32/13/2021",
          "corpora/nobody", "corpora/demo/2010/13", "documents/demo/none",
          "prophecy?headline=Coffee+prices&date=2024-01-01&corpus=demo&more=1")  # fmt: skip
