@@ -161,7 +161,7 @@ document.querySelectorAll("[data-stream]").forEach(followToTheEnd);
 for (const form of document.querySelectorAll("form[data-live]")) {
   const place = document.querySelector(form.dataset.live);
   const button = form.querySelector("button[type=submit]");
-  const stop = document.querySelector(".stop a");
+  const stop = document.querySelector(".stop");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     place.replaceChildren();
