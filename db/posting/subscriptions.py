@@ -208,6 +208,7 @@ def _read_find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFi
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
         words=tuple(row["words"]),
         link_key=row["link_key"],
+        appeared_at=row["appeared_at"],
     )
 
 

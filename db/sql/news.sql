@@ -279,7 +279,7 @@ UPDATE find SET state = 'dull'
 -- does not have: what was found for it counts from then on.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
        s.language, v.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
-       s.words, s.link_key
+       s.words, s.link_key, s.published AS appeared_at
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (
@@ -304,7 +304,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
        CASE WHEN row_number() OVER (PARTITION BY f.id ORDER BY w.chat_id) = 1
             THEN f.prophecy::text END AS prophecy,
        s.id, s.text, s.language, v.first_seen_at, v.title, v.link, v.published, v.source,
-       v.categories, s.words, s.link_key
+       v.categories, s.words, s.link_key, s.published AS appeared_at
   FROM unnest($1::bigint[], $2::text[]) AS w (chat_id, corpus)
   JOIN find f ON f.corpus = w.corpus
   JOIN story s ON s.id = f.story_id
@@ -328,7 +328,7 @@ SELECT w.chat_id, f.id AS find_id, f.corpus,
 -- For chats without feeds of their own: the story in the words of the feeds of the settings.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, s.id, s.text,
        s.language, v.first_seen_at, v.title, v.link, v.published, v.source, v.categories,
-       s.words, s.link_key
+       s.words, s.link_key, s.published AS appeared_at
   FROM find f
   JOIN story s ON s.id = f.story_id
  CROSS JOIN LATERAL (

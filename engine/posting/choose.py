@@ -218,18 +218,28 @@ def is_worth_saying(prophecy: Prophecy, last_kind: HitKind, unjudged_coverage: f
 
 def has_duplicate_story(find: StoryFind, posted: PostedTweet, now: datetime) -> bool:
     """Tell whether a find's story is one that was posted: the same link, or nearly the same words,
-    or, a few days later, words and tweets in common.
+    or words and tweets in common if the post, or both headlines, are of the same few days.
 
-    The two may come from different feeds, as other chats see them.
+    The two may come from different feeds, as other chats see them. A feed may bring a story weeks
+    after another one did: then the headlines are of the same days, and the post is long past.
     """
     if find.link_key is not None and find.link_key == posted.link_key:
         return True
     if is_near_duplicate(find.words, posted.words):
         return True
-    if find.corpus != posted.corpus or posted.posted_at <= now - _FOLLOWED_FOR:
+    if find.corpus != posted.corpus or not _is_of_same_days(find, posted, now):
         return False
     tweets = len(list_good_hits(find) & posted.hits)
     return tweets > 0 and tweets + len({*find.words} & {*posted.words}) >= _FEWEST_SHARED
+
+
+def _is_of_same_days(find: StoryFind, posted: PostedTweet, now: datetime) -> bool:
+    if posted.posted_at > now - _FOLLOWED_FOR:
+        return True
+    appeared, before = find.appeared_at, posted.appeared_at
+    if appeared is None or before is None:
+        return False
+    return abs(appeared - before) < _FOLLOWED_FOR
 
 
 def list_good_hits(find: StoryFind) -> frozenset[str]:
@@ -253,6 +263,7 @@ def remember_post(selected: SelectedFind, now: datetime) -> PostedTweet:
         kind=selected.hit.kind,
         words=find.words,
         link_key=find.link_key,
+        appeared_at=find.appeared_at,
         hits=list_good_hits(find),
     )
 

@@ -69,7 +69,8 @@ class DueSubscription:
 class StoryFind:
     """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it.
 
-    `words` and `link_key` are those of engine.feeds.stories.StoryWords.
+    `words` and `link_key` are those of engine.feeds.stories.StoryWords. The story `appeared_at` the
+    date of its first headline, which may be in a feed that the chat does not have.
     """
 
     id: int
@@ -78,6 +79,7 @@ class StoryFind:
     prophecy: Prophecy
     words: tuple[str, ...] = ()
     link_key: str | None = None
+    appeared_at: datetime | None = None
 
 
 class FindState(StrEnum):
@@ -138,8 +140,8 @@ class OwedPost:
 class PostedTweet:
     """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    `words` and `link_key` are the story's, as in StoryFind; `hits` are the ids of all texts that
-    were good enough to be posted for it.
+    `words`, `link_key` and `appeared_at` are the story's, as in StoryFind; `hits` are the ids of all
+    texts that were good enough to be posted for it.
     """
 
     story_id: int | None  # None once the story has been deleted, with its words
@@ -150,6 +152,7 @@ class PostedTweet:
     kind: HitKind | None = None
     words: tuple[str, ...] = ()
     link_key: str | None = None
+    appeared_at: datetime | None = None
     hits: frozenset[str] = frozenset()
 
 

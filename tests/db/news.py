@@ -128,6 +128,7 @@ async def found(
         prophecy=prophecy,
         words=words_of(story.text),
         link_key=link_key(story.link) if story.link else None,
+        appeared_at=story.published,
     )
 
 

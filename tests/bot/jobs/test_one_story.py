@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from itertools import combinations
 
 import pytest
@@ -9,12 +10,13 @@ import pytest
 from bot.jobs.digest import decide_due_posts
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.subscriptions import Stories
+from db.posting.subscriptions import Stories, Subscriptions
 from engine.feeds.feed import Feed, NewHeadline
 from engine.search import Hit
 from tests.bot.jobs.test_digest import deciding
 from tests.db.news import (
     DAY,
+    HOUR,
     MINUTE,
     NOW,
     brought,
@@ -53,6 +55,34 @@ def foretold(number: int) -> list[Hit]:
         replace(hit, candidate=replace(hit.candidate, text=hit.candidate.external_id * 20))
         for hit in hits
     ]
+
+
+async def test_a_feed_that_was_away_tells_nothing_again_under_a_headline_of_the_same_days(
+    storage: Database,
+) -> None:
+    chat = (await subscribed(storage)).chat
+    early, late = [
+        await Feeds(storage).add(chat, f"https://{name}.test/feed", now=NOW - DAY)
+        for name in ("early", "late")
+    ]
+    work = deciding(storage)
+
+    async def bring(feed: Feed, *headlines: NewHeadline, now: datetime) -> None:
+        await brought(storage, feed, *headlines, now=now)
+        for story in await Stories(storage).find_unsearched("demo", since=NOW, limit=9):
+            tweets = foretold(1)[: 2 if len(headlines) > 1 else 1]
+            await found(storage, story, tweets, now=now)
+
+    back_at = NOW + 5 * DAY + HOUR
+    again = make_headline("Crowd saw the harbour open")
+    further = make_headline("Crowd leaves the harbour again", published=back_at)
+    await bring(early, make_headline("Crowd cheers new harbour"), now=NOW + MINUTE)
+    for day in range(1, 9):
+        if day == 6:
+            await bring(late, again, further, now=back_at)
+        await decide_due_posts(work, now=NOW + day * DAY + MINUTE)
+    posted = await Subscriptions(storage).list_posted(chat, since=NOW)
+    assert [post.appeared_at for post in posted] == [NOW, back_at], "what came later is news"
 
 
 @pytest.mark.parametrize("shared_by_all", [0, 1])

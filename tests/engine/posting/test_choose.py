@@ -128,6 +128,23 @@ def test_news_under_another_headline_are_known_by_the_tweets_that_foretold_them(
     assert chosen_texts([replace(again, corpus="other")], past)
 
 
+@pytest.mark.parametrize(
+    ("days_between", "tweets", "told"),
+    [(0, "a", False), (2.9, "a", False), (-2.9, "a", False), (3, "a", True), (0, "", True)],
+)
+def test_news_that_a_feed_brings_late_are_known_by_when_they_appeared(
+    days_between: float, tweets: str, told: bool
+) -> None:
+    appeared = NOW - timedelta(days=9)
+    past = replace(posted("a", days_ago=8, words=NEWS), appeared_at=appeared)
+    late = replace(
+        find(2, *map(hit, [*tweets, "new"])),
+        words=words_of("Brokers stunned: coffee at a record"),
+        appeared_at=appeared + timedelta(days=days_between),
+    )
+    assert bool(chosen_texts([late], past)) == told
+
+
 def test_one_post_holds_one_of_two_headlines_that_the_same_tweets_foretold() -> None:
     headlines = ("Coffee hits record high", "Record prices: brokers cheer coffee")
     both = [
