@@ -72,7 +72,13 @@ TESTS = {
     ),
     "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
+    "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
+    "engine/feeds/stories.py": ("engine/feeds/test_stories.py", "engine/feeds/test_headlines.py"),
+    "engine/posting/choose.py": (
+        "engine/posting/test_choose.py",
+        "engine/posting/test_overheard.py",
+    ),
     "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
 }
 # The core, and the tests of each of its modules.
