@@ -539,6 +539,7 @@ async def test_all_archives_answer_together_each_text_with_its_own(web: WebStage
     assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
     answered = await web.get("/ask", question="What of coffee?", corpus="all")
     assert answered.status_code == 200
+    assert (await web.get("/search", q="coffee", corpus="all")).status_code == 404
 
 
 async def test_unexpected_error_is_answered_without_details(
