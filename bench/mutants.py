@@ -75,6 +75,7 @@ TESTS = {
     "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
     "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
+    "bot/web/sharing.py": ("bot/web/test_sharing.py", "bot/web/test_pages.py"),
     "bot/web/visitor.py": ("bot/web/test_visitor.py", "bot/web/test_pages.py"),
     "engine/feeds/stories.py": ("engine/feeds/test_stories.py", "engine/feeds/test_headlines.py"),
     "engine/posting/choose.py": (

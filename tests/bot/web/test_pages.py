@@ -183,6 +183,7 @@ class TestProphecy:
         assert icon == f"{ADDRESS}/static/icon-512.png"
         refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
         assert refused.status_code == 501
+        assert (await coffee_web.get("/card/demo/1.png")).status_code == 501
         assert "Whoever runs me can install what is missing." in refused.text
         assert " install --" not in refused.text and str(Path.cwd()) not in refused.text
 
