@@ -74,6 +74,7 @@ TESTS = {
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
     "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
+    "bot/web/browsing.py": ("bot/web/test_browsing.py", "bot/web/test_archive.py"),
     "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
     "bot/web/sharing.py": ("bot/web/test_sharing.py", "bot/web/test_pages.py"),
     "bot/web/visitor.py": ("bot/web/test_visitor.py", "bot/web/test_pages.py"),

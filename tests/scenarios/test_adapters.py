@@ -59,11 +59,6 @@ async def test_a_link_is_read_for_its_title_and_date(adapter: Talk) -> None:
     assert adapter.stage.web.asked == ["/news"]
 
 
-@pytest.mark.parametrize("command", [f"/prophecy {HEADLINE}", f"/p {HEADLINE}"])
-async def test_a_command_gives_the_same_answer_as_plain_text(adapter: Talk, command: str) -> None:
-    assert is_answer(await adapter.commands(command))
-
-
 @pytest.mark.each_platform
 async def test_every_command_gets_its_answer(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
@@ -204,13 +199,6 @@ async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
     gone = adapter.stage.web.url("/gone")
     assert "has no such page (404)" in (await adapter.says(gone)).text
     assert is_answer(await adapter.says(HEADLINE))
-
-
-async def test_a_button_of_an_answer_that_is_gone_is_too_old(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    await adapter.stage.rows("DELETE FROM answer RETURNING id")
-    for button in ("More", "Why?", "Share", "👍"):
-        assert "This button is too old." in (await adapter.presses(button)).text
 
 
 async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
