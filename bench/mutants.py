@@ -33,11 +33,6 @@ from tests.database import CARELESS
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of modules that no one test mirrors.
 TESTS = {
-    "bot/commands/rights.py": (
-        "bot/conversation/test_admission.py",
-        "bot/commands/test_permission.py",
-        "bot/test_who_sees.py",
-    ),
     "bot/commands/addressing.py": (
         "bot/commands/test_plain_messages.py",
         "bot/commands/test_dialogue.py",
@@ -52,6 +47,11 @@ TESTS = {
         "bot/commands/test_permission.py",
         "bot/conversation",
         "bot/telegram/test_channels.py",
+    ),
+    "bot/commands/rights.py": (
+        "bot/conversation/test_admission.py",
+        "bot/commands/test_permission.py",
+        "bot/test_who_sees.py",
     ),
     "bot/commands/votes.py": (
         "bot/commands/test_votes.py",
@@ -72,8 +72,17 @@ TESTS = {
     ),
     "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
+    "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
+    "bot/web/browsing.py": ("bot/web/test_browsing.py", "bot/web/test_archive.py"),
     "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
+    "bot/web/sharing.py": ("bot/web/test_sharing.py", "bot/web/test_pages.py"),
+    "bot/web/visitor.py": ("bot/web/test_visitor.py", "bot/web/test_pages.py"),
+    "engine/feeds/stories.py": ("engine/feeds/test_stories.py", "engine/feeds/test_headlines.py"),
+    "engine/posting/choose.py": (
+        "engine/posting/test_choose.py",
+        "engine/posting/test_overheard.py",
+    ),
 }
 # The core, and the tests of each of its modules.
 CORE = {

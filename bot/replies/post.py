@@ -117,8 +117,8 @@ def post_buttons(
 
 
 def _first_row(answer: Answer, words: Words, *, writes: bool) -> tuple[Button, ...]:
-    _, _, *rest = _build_button_row(1, answer, {}, words)
-    return (*rest, *([_build_write_button(None, answer, words)] if writes else []))
+    write = [_build_write_button(None, answer, words)] if writes else []
+    return (*_build_explaining_buttons(answer, words), *write)
 
 
 def _build_write_button(number: int | None, answer: Answer, words: Words) -> Button:
@@ -152,9 +152,14 @@ def _item_view(number: int, item: PostItem, words: Words) -> ItemView:
 def _build_button_row(
     number: int, answer: Answer, tallies: Mapping[int, Tally], words: Words
 ) -> tuple[Button, ...]:
-    rank, button = answer.page[0].rank, partial(answer_button, answer)
+    rank = answer.page[0].rank
+    votes = full_vote_pair((number, answer, rank, tallies.get(rank, Tally())), words.language)
+    return (*votes, *_build_explaining_buttons(answer, words))
+
+
+def _build_explaining_buttons(answer: Answer, words: Words) -> tuple[Button, ...]:
+    button = partial(answer_button, answer)
     return (
-        *full_vote_pair((number, answer, rank, tallies.get(rank, Tally())), words.language),
         button(words.say("Why?"), "why", answer.first),
         *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
     )

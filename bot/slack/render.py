@@ -43,7 +43,6 @@ _AUTHOR = 60
 _REASON = 160
 _LABEL = 75
 _FALLBACK = 300
-_MAX_ROWS = MAX_HITS + 1
 _LONGEST_LINK = 1000
 
 _BOLD = {"bold": True}
@@ -110,7 +109,7 @@ def _describe_picture(reply: Reply) -> str:
 def render_actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
     """Return a block per row of buttons; the last row, for the whole reply, is never dropped."""
     rows = [row for row in buttons if row]
-    rows = [*rows[: _MAX_ROWS - 1], rows[-1]] if len(rows) > _MAX_ROWS else rows
+    rows = [*rows[:MAX_HITS], *rows[MAX_HITS:][-1:]]
     return [
         ActionsBlock(
             block_id=f"{ACTION_PREFIX}{number}",

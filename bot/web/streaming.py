@@ -6,7 +6,7 @@ outcome or `failed` with the problem. Work that nobody waits for any more is can
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -103,7 +103,7 @@ class SharedWork(Generic[Outcome]):
 
 def _take_error(task: asyncio.Task[Any]) -> None:
     """Take the error of work whose readers have gone, which would be logged as forgotten."""
-    if not task.cancelled():
+    with suppress(asyncio.CancelledError):
         task.exception()
 
 

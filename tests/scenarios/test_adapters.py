@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.settings import SETTINGS_BY_NAME
 from engine.embed.store import TUNED
 from engine.vectors import Vector
 from tests.ages import read_years
@@ -58,11 +57,6 @@ async def test_a_link_is_read_for_its_title_and_date(adapter: Talk) -> None:
     assert "The headline is of January 1, 2012." in answer.text
     assert answer.text.count("2012") == 1, "no tweet is younger than the news"
     assert adapter.stage.web.asked == ["/news"]
-
-
-@pytest.mark.parametrize("command", [f"/prophecy {HEADLINE}", f"/p {HEADLINE}"])
-async def test_a_command_gives_the_same_answer_as_plain_text(adapter: Talk, command: str) -> None:
-    assert is_answer(await adapter.commands(command))
 
 
 @pytest.mark.each_platform
@@ -199,30 +193,12 @@ async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
         assert read_size(shown.picture) == (1080, 1350)
 
 
-async def test_a_wrong_command_gets_the_correct_usage(adapter: Talk) -> None:
-    for wrong, said in (
-        ("/whi", "Did you mean /why?"),
-        ("/why", "Send me a headline first."),
-        ("/prophecy", "Send me a headline, such as: "),
-        ("/settings language tlh", "tlh does not fit language."),
-        ("/corpus nobody", "There is no archive nobody."),
-    ):
-        assert said in _plainly(await adapter.commands(wrong))
-
-
 async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
     assert "/prophecy before it searches" in (await adapter.says("?!")).text
     assert "nothing spooky" in (await adapter.says("Zebras xylophone quietly")).text
     gone = adapter.stage.web.url("/gone")
     assert "has no such page (404)" in (await adapter.says(gone)).text
     assert is_answer(await adapter.says(HEADLINE))
-
-
-async def test_a_button_of_an_answer_that_is_gone_is_too_old(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    await adapter.stage.rows("DELETE FROM answer RETURNING id")
-    for button in ("More", "Why?", "Share", "👍"):
-        assert "This button is too old." in (await adapter.presses(button)).text
 
 
 async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
@@ -281,18 +257,6 @@ async def test_an_answer_comes_at_once_and_is_edited_after_reranking(
         assert "record, harvest" in (await talk.presses("Why?")).text
 
 
-async def test_the_reason_for_not_judging_is_in_the_language_of_the_reader(adapter: Talk) -> None:
-    await adapter.commands("/settings language es")
-    adapter.stage.model.script = [failure(429, "Slow down, please.", headers={"Retry-After": "7"})]
-    said = " ".join((await adapter.says(HEADLINE)).text.split())
-    if not isinstance(adapter, ConsoleTalk):
-        assert "Ahora no puedo evaluar; el orden es por palabras en común." in said
-        assert "Slow down" not in said
-        return
-    whole = "pide ir más despacio (429): Slow down, please. Espera 7 s."
-    assert re.search(rf"Sin evaluar: \S+ {re.escape(whole)}", said)
-
-
 async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
     await allow_connections(adapter.stage.database_url, allowed=False)
@@ -323,40 +287,6 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
     async with talk.serving():
         assert "The model read it" in (await talk.presses("Why?")).text
         assert "4. " in (await talk.presses("More")).text
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("hi", "Hello! Send me a headline or a link"),
-        ("gracias", "You are welcome."),
-        ("stop posting", "This does it: /unsubscribe"),
-    ],
-)
-async def test_text_that_is_no_headline_gets_a_hint_and_is_not_judged(
-    adapter: Talk, text: str, said: str
-) -> None:
-    assert said in _plainly(await adapter.says(text))
-    assert adapter.stage.model.calls == 0
-
-
-def _plainly(shown: Shown) -> str:
-    """Return what is shown, with its commands as they are called everywhere but in Slack."""
-    return shown.text.replace("/presagio ", "/")
-
-
-async def test_a_remark_beside_a_link_is_not_the_headline(adapter: Talk) -> None:
-    adapter.stage.web.pages["/news"] = page(f"<title>{HEADLINE}</title>")
-    answer = await adapter.says(f"look at this! {adapter.stage.web.url('/news')} lol")
-    assert HEADLINE in answer.text, "the asker has not seen it"
-    assert is_answer(answer)
-
-
-@pytest.mark.parametrize("dated", ["(2012)", "date:2012-01-01"])
-async def test_a_typed_date_is_used_and_shown(adapter: Talk, dated: str) -> None:
-    answer = await adapter.says(f"{HEADLINE} {dated}")
-    assert "The headline is of January 1, 2012." in answer.text
-    assert answer.text.count("2012") == 1
 
 
 @pytest.mark.parametrize("command", ["/prophecy", "/find", "/ask"])
@@ -418,33 +348,11 @@ async def test_a_whole_question_is_not_answered_from_the_one_before(adapter: Tal
     )
 
 
-async def test_a_change_is_answered_with_one_line(adapter: Talk) -> None:
-    for command in ("/settings threshold mirrors", "/settings answers full", "/corpus demo"):
-        shown = await adapter.commands(command)
-        assert len(shown.text.strip().splitlines()) == 1
-        assert not shown.buttons
-
-
-async def test_help_explains_every_setting(adapter: Talk) -> None:
-    said = (await adapter.commands("/help settings")).text
-    for name in (*SETTINGS_BY_NAME, "corpus"):
-        assert f"{name} " in said
-
-
 async def test_the_more_command_shows_the_next_texts_of_a_query(adapter: Talk) -> None:
     first = await adapter.commands("/find coffee")
     assert "Shown: 1 to 5." in first.text
     assert not re.search(r"\d\.\d\d", first.text), "a score"
     assert "6. " in (await adapter.commands("/more")).text
-
-
-async def test_a_short_answer_has_no_lines_of_links(adapter: Talk) -> None:
-    answer = await adapter.says(HEADLINE)
-    if not isinstance(adapter, ConsoleTalk):  # where a date cannot be a link
-        assert "x.com/" not in answer.text
-    full = await adapter.commands("/settings answers full")
-    assert full.text.strip() == "answers: full · every tweet whole, with its votes and scores"
-    assert "1. 👍 0" in (await adapter.says(HEADLINE)).buttons
 
 
 @pytest.mark.each_platform

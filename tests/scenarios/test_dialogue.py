@@ -3,7 +3,6 @@
 import pytest
 
 from tests.fakes.telegram import Chat, User
-from tests.fakes.web import page
 from tests.scenarios.stage import HEADLINE, Stage
 
 # What nobody expects an answer to.
@@ -81,27 +80,3 @@ async def test_a_question_about_somebodys_message_is_about_that(
         assert "mark my words" in answer.text
     asked = await dani.says(group, "/ask what did he say about this?", reply_to=said)
     assert "coffee" in (await asked.answer()).text.lower()
-
-
-async def test_news_is_heard_with_an_emoji_and_once_a_day(
-    bot: Stage, group: Chat, alice: User, dani: User
-) -> None:
-    await (await alice.says(group, "/settings listening all")).answer()
-    before = len(group.bot_messages)
-    heard = await dani.says(group, f"🚨 {HEADLINE}!")
-    assert "mark my words" in (await heard.answer()).text
-    bot.web.pages["/coffee"] = page(f"<title>{HEADLINE}</title>")
-    for again in (
-        HEADLINE,
-        HEADLINE.lower(),
-        f"“{HEADLINE}” 😱",
-        f"{HEADLINE} {bot.web.url('/coffee')}",
-        f"look at this {bot.web.url('/coffee')}",
-    ):
-        await alice.says(group, again)
-    await bot.telegram.until_acknowledged()
-    assert len(group.bot_messages) == before + 1
-    assert (
-        "mark my words"
-        in (await (await alice.says(group, f"@presagio_bot {HEADLINE}")).answer()).text
-    )

@@ -45,12 +45,6 @@ async def test_three_channels_of_one_person_have_one_quota(stage: Stage) -> None
     assert await stage.rows("SELECT DISTINCT source FROM model_call") == [("chats",)]
 
 
-async def assert_silence(bot: Stage, chat: Chat) -> None:
-    """Everything was dealt with, and the bot has said nothing."""
-    await bot.telegram.until_acknowledged()
-    assert chat.bot_messages == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -69,17 +63,6 @@ async def test_a_message_to_the_bot_is_answered_in_reply(
     assert "Coffee prices will hit a record high, mark my words." in answer.text
     assert answer.text.startswith(HEADLINE) == text.startswith("/"), "else it stands right above"
     assert answer.reply_to is asked
-
-
-@pytest.mark.parametrize(
-    "text",
-    [f"/prophecy@other_bot {HEADLINE}", "/weather", "/weather in Rome", "/r/politics", HEADLINE],
-)
-async def test_messages_for_others_are_ignored(
-    bot: Stage, group: Chat, bob: User, text: str
-) -> None:
-    await bob.says(group, text)
-    await assert_silence(bot, group)
 
 
 async def test_a_reply_to_the_bot_and_a_name_below_a_headline_are_answered(
@@ -120,72 +103,6 @@ async def test_a_listening_bot_answers_only_above_the_threshold(
     assert group.actions == ["typing"], "nobody sees the bot type for what it overheard"
 
 
-async def test_only_admins_can_change_settings(
-    bot: Stage, group: Chat, alice: User, bob: User
-) -> None:
-    refused = await (await bob.says(group, "/settings listening all")).answer()
-    said = "Only admins of this chat may use /settings. Ask one of them."
-    assert refused.text == said
-    settings = await (await alice.says(group, "/settings")).answer()
-    press = await bob.presses(settings, "es")
-    assert (await press.answered()).text == said
-    assert settings.edits == 0
-    await (await alice.presses(settings, "es")).answered()
-    await bot.telegram.until_acknowledged()
-    assert "idioma: es" in settings.text
-
-
-async def test_an_anonymous_admin_can_change_settings(bot: Stage, group: Chat, alice: User) -> None:
-    asked = await alice.says(group, "/settings language es", anonymous=True)
-    assert "idioma: es" in (await asked.answer()).text
-
-
-@pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])
-async def test_votes_of_two_people_are_counted_on_the_buttons(
-    bot: Stage, group: Chat, alice: User, bob: User, full: bool
-) -> None:
-    if full:
-        await asks_for_full_answers(alice, group)
-    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
-    shown = "1. 👍 {} 1. 👎 {}" if full else "👍 {} 👎 {}"
-
-    def counts() -> str:
-        return " ".join(answer.labels[:2])
-
-    assert counts() == (shown.format(0, 0) if full else "👍 👎")
-    up, down = answer.buttons[0].data, answer.buttons[1].data
-    assert up
-    assert down
-    pressed = await alice.presses(answer, up)
-    await pressed.answered()
-    await bot.telegram.until_acknowledged()
-    assert pressed.update
-    bot.telegram.redeliver(pressed.update.id)  # which withdraws nothing
-    await (await bob.presses(answer, up)).answered()
-    await bot.telegram.until_acknowledged()
-    assert counts() == (shown.format(2, 0) if full else "👍 2 👎")
-    await (await bob.presses(answer, down)).answered()
-    await bot.telegram.until_acknowledged()
-    assert counts() == shown.format(1, 1)
-    assert (await (await alice.presses(answer, up)).answered()).text == "Withdrawn."
-    await bot.telegram.until_acknowledged()
-    assert counts() == (shown.format(0, 1) if full else "👍 👎 1")
-    await (await alice.presses(answer, up)).answered()
-    await (await bob.presses(answer, up)).answered()
-    top = await (await bob.says(group, "/top")).answer()
-    assert "👍 2 👎 0" in top.text
-
-
-async def test_edited_messages_and_other_bots_are_ignored(
-    bot: Stage, group: Chat, bob: User
-) -> None:
-    said = await bob.says(group, "good morning")
-    await bob.edits(said, f"/p {HEADLINE}")
-    robot = bot.telegram.user("Robot", is_bot=True)
-    await robot.says(group, f"/p {HEADLINE}")
-    await assert_silence(bot, group)
-
-
 async def test_an_answer_stays_in_its_topic(bot: Stage, alice: User) -> None:
     forum = bot.telegram.group("Forum", admins=[alice], forum=True, privacy_mode=False)
     news = forum.topic("News")
@@ -193,13 +110,6 @@ async def test_an_answer_stays_in_its_topic(bot: Stage, alice: User) -> None:
     assert answer.thread_id == news.id
     general = await (await alice.says(forum, f"/p {HEADLINE}")).answer()
     assert general.thread_id is None
-
-
-async def test_a_reply_chain_is_no_topic(bot: Stage, group: Chat, alice: User, bob: User) -> None:
-    first = await alice.says(group, "hello")
-    await (await bob.says(group, f"/p {HEADLINE}", reply_to=first)).answer()
-    (sent,) = bot.telegram.called("sendMessage")
-    assert "message_thread_id" not in sent.parameters
 
 
 async def test_an_answer_to_a_deleted_topic_is_sent_without_it(bot: Stage, alice: User) -> None:

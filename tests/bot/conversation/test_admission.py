@@ -139,10 +139,15 @@ async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
     assert await Access(bot.app.database).owner("test") is None
 
 
-async def test_the_owner_lets_a_group_in_by_starting_the_bot_there(bot: Bot) -> None:
+@pytest.mark.parametrize("broadcast", [False, True])
+async def test_the_owner_lets_a_group_in_by_starting_the_bot_there(
+    bot: Bot, broadcast: bool
+) -> None:
     await owned(bot)
-    await bot.hear(event("/start", person=OWNER, place=GROUP, trigger=Trigger.COMMAND))
-    assert await admitted(bot) == {"g"}
+    place = replace(GROUP, broadcast=broadcast)
+    for person, groups in ((BOB, set[str]()), (OWNER, {"g"})):
+        await bot.hear(event("/start", person=person, place=place, trigger=Trigger.COMMAND))
+        assert await admitted(bot) == groups
 
 
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:

@@ -8,6 +8,7 @@ import pytest
 from bot.i18n.words import words_for
 from bot.replies.picture import PictureSubject, caption_picture, card_of, file_name, picture_answer
 from engine.chat import Answer
+from engine.values import Flag
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 
 SHOWN = PictureSubject(
@@ -34,6 +35,22 @@ def test_the_source_is_the_feed_else_the_host(
     card = card_of(replace(SHOWN, source=source, link=link), words_for("en"), footer="Presagio")
     assert (card.headline_source, card.headline_date) == (named, "May 1, 2016")
     assert card.footer == "Presagio"
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "author", "card"),
+    [
+        ("@luis is right", Flag.NONE, "ana", ("@luis is right", "", "@ana")),
+        ("@luis is right", Flag.REPLY, "ana", ("is right", "", "@ana")),
+        ("Coffee", Flag.NONE, None, ("Coffee", "demo", "")),
+    ],
+)
+def test_a_text_without_an_author_is_signed_by_its_corpus(
+    text: str, flags: Flag, author: str | None, card: tuple[str, str, str]
+) -> None:
+    subject = replace(SHOWN, hit=make_hit(text=text, flags=flags, author=author))
+    drawn = card_of(subject, words_for("en"))
+    assert (drawn.text, drawn.author, drawn.handle) == card
 
 
 def test_a_pasted_link_is_the_source_of_its_headline() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bot.i18n.words import Words, words_for
-from bot.replies.prophecy import notice_of, prophecy_answer, prophecy_reply, say_heading
+from bot.replies.prophecy import hit_view, notice_of, prophecy_answer, prophecy_reply, say_heading
 from bot.replies.receipt import list_reasons
 from engine.errors import BudgetExhausted
 from engine.messages import Message, as_message
 from engine.prophecy.prophecy import NO_MODEL
-from engine.search import Hit, HitKind, Mode, Prophecy, Verdict
+from engine.search import Hit, HitKind, ItemPlace, Mode, Prophecy, Verdict
 from engine.values import Flag
 from tests.ages import say_years
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -35,6 +35,35 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2, 2)
     undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
     assert undated.hits[0].age == say_years(10, 3)
+
+
+@pytest.mark.parametrize(
+    ("original", "compact", "pasted", "headline"),
+    [
+        ("What of  “Coffee prices  soar”?", True, True, None),
+        ("https://news.example/a", True, True, "Coffee prices soar"),
+        ("Coffee prices soar", True, False, "Coffee prices soar"),
+        ("Coffee prices soar", False, True, "Coffee prices soar"),
+    ],
+)
+def test_a_headline_that_stands_above_is_not_repeated(
+    original: str, compact: bool, pasted: bool, headline: str | None
+) -> None:
+    hit = make_hit()
+    prophecy = make_prophecy(hit, original=original)
+    reply = prophecy_reply(prophecy, [hit], now=NOW, words=ENGLISH, compact=compact, pasted=pasted)
+    assert reply.headline == headline
+
+
+def test_a_part_of_an_item_is_shown_around_the_words_it_was_found_by() -> None:
+    hit = make_hit(text=f"{'Tea. ' * 200}Coffee prices soar.", matched=("coffee", "prices"))
+    placed = replace(hit.candidate, place=ItemPlace(item=1, title="Ports", page=5))
+    view = hit_view(replace(hit, candidate=placed), NOW, ENGLISH)
+    assert (view.text[0], view.text[-19:], view.place) == (
+        "…",
+        "Coffee prices soar.",
+        "Ports, p. 5",
+    )
 
 
 def test_nearest_hits_have_no_sureness_mark() -> None:
@@ -175,6 +204,7 @@ def test_notice_without_a_model_names_how_hits_were_found(mode: Mode, said: str)
         prophecy = replace(make_prophecy(*hits, verdict=verdict), mode=mode)
         reply = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True)
         assert reply.notice == notice
+        assert all("not judged" not in view.marks(ENGLISH) for view in reply.hits)
 
 
 def test_receipt_of_an_empty_result_says_if_no_model_read_it() -> None:

@@ -125,6 +125,19 @@ def test_invalid_url_is_not_linked(url: str | None) -> None:
     assert seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, url=url),))).links == ()
 
 
+@pytest.mark.parametrize("url", [None, HIT.url])
+def test_of_a_small_hit_nothing_is_bold(url: str | None) -> None:
+    hits = (replace(HIT, url=url), replace(HIT, rank=2, small=True, url=url))
+    _, body = (
+        block.to_dict() for block in render_blocks(Reply(words=WORDS, headline="x", hits=hits))
+    )
+    parts = [part for section in body["elements"] for part in section["elements"]]
+    assert [part["text"] for part in parts if part.get("style")] == [
+        "1. 9 years before",
+        HIT.date_text,
+    ]
+
+
 def test_addresses_in_the_bots_own_words_can_be_clicked() -> None:
     shown = seen(Reply(words=WORDS, text="1. Look:\nhttps://x.com/ana/status/1\n2. No more"))
     assert [link.url for link in shown.links] == [HIT.url]
@@ -143,11 +156,13 @@ def test_small_hit_shows_its_flags() -> None:
     assert "January 2, 2010 · quote · reply: Coffee will be dear" in shown.text
 
 
-def test_the_last_row_of_buttons_is_never_left_out() -> None:
-    rows = tuple((replace(BUTTON, label=str(number)),) for number in range(60))
+@pytest.mark.parametrize("number", [1, 15, 16, 60])
+def test_the_last_row_of_buttons_is_never_left_out(number: int) -> None:
+    rows = tuple((replace(BUTTON, label=str(row)),) for row in range(number))
     made = [block.to_dict() for block in render_blocks(Reply(words=WORDS, text="x", buttons=rows))]
     check_blocks(made)
-    assert made[-1]["elements"][0]["text"]["text"] == "59"
+    labels = [int(block["elements"][0]["text"]["text"]) for block in made[1:]]
+    assert labels == [*range(min(number - 1, 15)), number - 1]
 
 
 @given(st.text(alphabet="&<>;ltgam!@#|x \u202e", max_size=60))

@@ -24,6 +24,10 @@ async def nobody(_chat: int, _user: int) -> bool:
     return False
 
 
+async def only_alice(_chat: int, user: int) -> bool:
+    return user == ALICE["id"]
+
+
 async def no_channel(name: str, _user: int) -> Place:
     raise UsageError(f"no {name}")
 
@@ -134,6 +138,8 @@ def test_channel_senders_share_one_quota_in_a_group() -> None:
 async def test_an_anonymous_admin_is_an_admin_and_nobody_else_is() -> None:
     anonymous = read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP})
     alice = read(text="/p x")
+    admin = read(text="/p x", myself=replace(MYSELF, is_admin=only_alice))
+    assert await admin.inquiries.is_admin()
     assert not anonymous.person.bot
     assert (await anonymous.inquiries.is_admin(), await alice.inquiries.is_admin()) == (True, False)
 
@@ -157,6 +163,29 @@ def test_forwarded_message_of_the_bot_has_no_text() -> None:
     back = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": myself})
     others = read(text="It rains", forward_origin={"type": "user", "date": 1, "sender_user": ALICE})
     assert (back.text, others.text) == ("", "It rains")
+
+
+PHOTO = {"photo": [{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}]}
+MINE = {"message_id": 3, "date": 0, "chat": GROUP, "text": "Rain!", "from": {**ALICE, "id": 1}}
+THEIRS = {**MINE, "from": ALICE}
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        (PHOTO | {"chat": PRIVATE}, True),
+        (PHOTO | {"chat": PRIVATE, "media_group_id": "1"}, False),
+        (PHOTO, False),
+        (PHOTO | {"reply_to_message": MINE}, True),
+        (PHOTO | {"reply_to_message": THEIRS}, False),
+        ({"dice": {"emoji": "🎲", "value": 3}, "reply_to_message": MINE}, False),
+    ],
+)
+def test_a_picture_without_words_is_meant_in_private_and_in_reply_to_the_bot(
+    fields: dict[str, Any], meant: bool
+) -> None:
+    request = read_any(**fields)
+    assert bool(request and request.unreadable) is meant
 
 
 OF_2018 = 1543827600

@@ -105,6 +105,7 @@ def test_a_draft_is_copied_as_it_is_written(tweets: tuple[str, ...]) -> None:
     reply = Reply(words=WORDS, text="\n".join(lines), notice="@bob", inert=True, copies=tweets)
     (html,) = render_messages(reply)
     text, entities = parse(html)
+    assert render_messages(reply, utf16_length(text)) == [html]
     assert [at(text, entity) for entity in entities if entity.type == "pre"] == list(tweets)
     assert "\u2060" not in "".join(tweets)
     assert [part.count("\u2060") for part in (text.partition(tweets[0])[0], text[-20:])] == [1, 2]
@@ -130,8 +131,8 @@ def test_mentions_are_broken_and_other_text_is_unchanged(written: str, shown: st
 
 
 def test_own_text_of_the_bot_keeps_commands_and_links() -> None:
-    (html,) = render_messages(Reply(words=WORDS, text="Send /help or see example.org"))
-    assert html == "Send /help or see example.org"
+    (html,) = render_messages(Reply(words=WORDS, text='Send "/help" or see example.org'))
+    assert html == 'Send "/help" or see example.org'
 
 
 def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:

@@ -183,6 +183,7 @@ class TestProphecy:
         assert icon == f"{ADDRESS}/static/icon-512.png"
         refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
         assert refused.status_code == 501
+        assert (await coffee_web.get("/card/demo/1.png")).status_code == 501
         assert "Whoever runs me can install what is missing." in refused.text
         assert " install --" not in refused.text and str(Path.cwd()) not in refused.text
 
@@ -548,6 +549,7 @@ async def test_all_archives_answer_together_each_text_with_its_own(web: WebStage
     assert {(hit["corpus"], hit["id"]) for hit in hits} == {("small", "1"), ("large", "2")}
     answered = await web.get("/ask", question="What of coffee?", corpus="all")
     assert answered.status_code == 200
+    assert (await web.get("/search", q="coffee", corpus="all")).status_code == 404
 
 
 async def test_unexpected_error_is_answered_without_details(

@@ -360,3 +360,5 @@ class TestSharedWork:
             shared.expect_return("key")
             await shared.aclose()
             assert task.cancelled()
+            async with shared.join("key", asyncio.Event().wait) as another:  # type: ignore[arg-type]  # as above
+                assert another is not task, "who asks later is answered"

@@ -1,7 +1,5 @@
 """Exactly one answer, at the right place, to everything that asks for one."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -11,7 +9,6 @@ from tests.fakes.model import slow
 from tests.fakes.slack import Fault, Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
-from tests.scenarios.test_dialogue import AMONG_PEOPLE
 
 
 def is_answer(message: Message) -> bool:
@@ -113,41 +110,11 @@ async def test_redelivery_to_two_processes_gives_one_answer(slack_stage: SlackSt
     assert len(slack.calls_of("chat.postMessage")) == 2
 
 
-async def test_messages_of_bots_and_the_system_are_not_answered(slack_bot: SlackStage) -> None:
-    slack, direct = slack_bot.slack, slack_bot.slack.im(slack_bot.alice)
-    general, other = slack_bot.general, slack.other_app("other")
-    await other.says(general, f"{slack.bot.mention} {HEADLINE}", raw=True)
-    await slack.other_app("hook", webhook=True).says(general, HEADLINE)
-    asked = await slack_bot.alice.mentions_bot(general, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    await slack_bot.alice.joins(slack.channel("second", [slack_bot.alice]))
-    await slack.tell_event({"type": "team_join", "user": {"id": slack_bot.bob.id}})
-    await slack_bot.alice.says(direct, "Coffee prices rise")
-    await slack_bot.replies(2)
-    assert answer.thread_ts == asked.ts
-    assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
-
-
 async def test_a_shared_file_with_words_is_answered(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
     await slack_bot.alice.shares_file(direct, "page.png", HEADLINE)
     (answer,) = await slack_bot.replies(1)
     assert is_answer(answer)
-
-
-async def test_a_listening_channel_ignores_small_talk_silently(slack_bot: SlackStage) -> None:
-    slack, general = slack_bot.slack, slack_bot.general
-    slack_bot.alice.is_admin = True
-    await slack_bot.alice.says(general, HEADLINE)
-    await slack_bot.alice.commands(general, "/presagio", "settings listening all")
-    await slack_bot.replies(1)
-    await slack_bot.alice.says(general, "hello there, how are you?")
-    await slack_bot.alice.says(general, "The Parliament of Norway Elects Another Speaker")
-    asked = await slack_bot.alice.says(general, HEADLINE)
-    said = await slack_bot.replies(2)
-    (answer,) = [message for message in said if message.ephemeral_to is None]
-    assert is_below_its_headline(answer, asked)
-    assert slack.calls_of("reactions.add") == []
 
 
 async def test_a_slash_command_answers_all_and_an_error_only_its_author(
@@ -218,18 +185,6 @@ async def test_the_shortcut_answers_in_the_thread_of_the_message(slack_bot: Slac
     assert is_below_its_headline(answer, said)
 
 
-async def test_a_bare_mention_in_a_thread_asks_about_its_first_message(
-    slack_bot: SlackStage,
-) -> None:
-    alice, general = slack_bot.alice, slack_bot.general
-    headline = await alice.says(general, HEADLINE)
-    await alice.says(general, "Have you seen this?", thread=headline)
-    await slack_bot.bob.mentions_bot(general, "", thread=headline)
-    (answer,) = await slack_bot.replies(1)
-    assert answer.thread_ts == headline.ts
-    assert "Coffee prices will hit a record high" in answer.visible
-
-
 async def test_a_bare_mention_gets_a_hint_if_the_thread_cannot_be_read(
     slack_bot: SlackStage,
 ) -> None:
@@ -250,51 +205,3 @@ async def test_an_answer_has_a_notification_and_its_headline_a_sign_of_life(
     assert answer.thread_ts is None
     assert "Coffee prices will hit a record high, mark my words." in answer.text, "a notification"
     await slack.until(lambda: asked.reactions == {"crystal_ball": [slack.bot.id]})
-
-
-async def test_a_shared_message_is_answered_as_of_the_day_it_was_written(
-    slack_bot: SlackStage,
-) -> None:
-    alice, slack = slack_bot.alice, slack_bot.slack
-    new_year = datetime(2012, 1, 1, tzinfo=UTC).timestamp()
-    await alice.shares_message(slack.im(alice), HEADLINE, ts=f"{new_year:.6f}")
-    (answer,) = await slack_bot.replies(1)
-    assert "The headline is of January 1, 2012." in answer.visible
-    assert 1 in read_years(answer.visible)
-    assert answer.visible.count("2012") == 1, "no tweet is younger than the news"
-
-
-def _texts(messages: Sequence[Message]) -> list[str]:
-    return [message.visible for message in messages]
-
-
-async def test_a_channel_of_slack_talks_in_the_thread_of_an_answer(slack_bot: SlackStage) -> None:
-    alice, bob, general = slack_bot.alice, slack_bot.bob, slack_bot.general
-    asked = await alice.mentions_bot(general, HEADLINE)
-    await slack_bot.replies(1)
-    for who, text in zip([alice, bob] * 5, AMONG_PEOPLE, strict=True):
-        await who.says(general, text, thread=asked)
-    for text in ("Number 1 belongs on my fridge", "Dan se lo va a tatuar"):
-        await bob.mentions_bot(general, text, thread=asked)
-    await slack_bot.replies(1)
-    await alice.mentions_bot(general, "source?", thread=asked)
-    (*_, source) = _texts(await slack_bot.replies(2))
-    await bob.mentions_bot(general, "¿cuándo lo dijo?", thread=asked)
-    (*_, when) = _texts(await slack_bot.replies(3))
-    await alice.mentions_bot(general, "and in 2012?", thread=asked)
-    (*_, followed) = _texts(await slack_bot.replies(4))
-    assert "ana · October 28, 2010" in source
-    assert "ana · 28 de octubre de 2010" in when
-    assert "coffee" in followed.lower()
-    await bob.mentions_bot(general, "cambia el idioma a inglés", thread=asked)
-    (*_, instructed) = _texts(await slack_bot.replies(5))
-    assert instructed == "Esto lo hace: /presagio settings language en"
-
-
-async def test_a_question_below_somebodys_message_on_slack_is_about_that(
-    slack_bot: SlackStage,
-) -> None:
-    said = await slack_bot.bob.says(slack_bot.general, HEADLINE)
-    await slack_bot.alice.mentions_bot(slack_bot.general, "anything?", thread=said)
-    (answer,) = _texts(await slack_bot.replies(1))
-    assert "mark my words" in answer

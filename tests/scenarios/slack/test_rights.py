@@ -10,17 +10,6 @@ from tests.scenarios.stage import HEADLINE
 REFUSED = "Only admins of this workspace may use /presagio settings. Ask one of them."
 
 
-async def test_a_channel_named_like_a_direct_message_is_configured_only_by_admins(
-    slack_bot: SlackStage,
-) -> None:
-    trap = slack_bot.slack.channel("directmessage", [slack_bot.alice, slack_bot.bob])
-    await slack_bot.alice.commands(trap, "/presagio", "settings listening all")
-    (refused,) = await slack_bot.replies(1)
-    assert refused.visible == REFUSED
-    assert refused.ephemeral_to is slack_bot.alice
-    assert await slack_bot.rows("SELECT private, listening FROM chat") == [(False, "mentions")]
-
-
 async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: SlackStage) -> None:
     guest = slack_bot.slack.user("eve", admin=True, owner=True)
     guest.team = "TELSEWHERE"
