@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import ssl
+import stat
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -152,8 +153,22 @@ def _roomy_memory() -> Path | None:
     return _MEMORY if usable else None
 
 
+def _passable_folder() -> Path | None:
+    """Return a folder for temporary files into which root's servers can follow, or None for the
+    usual one: TMPDIR may be root's alone, and servers run as somebody else."""
+    if sys.platform == "win32" or os.geteuid():
+        return None
+    places = (Path(tempfile.gettempdir()).resolve(), Path("/tmp"), Path("/var/tmp"))
+    return next((place for place in places if _is_passable(place)), None)
+
+
+def _is_passable(folder: Path) -> bool:
+    return all(each.stat().st_mode & stat.S_IXOTH for each in (folder, *folder.parents))
+
+
 def _new_run_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX, dir=_roomy_memory()))
+    place = _roomy_memory() or _passable_folder()
+    folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX, dir=place))
     folder.chmod(0o711)
     mine = folder.stat()
     for other in folder.parent.glob(f"{_RUN_PREFIX}*"):

@@ -35,7 +35,7 @@ async def said(
 
 
 def test_the_platforms_are_those_of_the_packages_and_run_where_their_first_token_is_set() -> None:
-    assert list(find_platforms()) == ["telegram", "slack"]
+    assert list(find_platforms())[:2] == ["telegram", "slack"]
     assert list_platforms(load_settings(environ={})) == []
     assert list_platforms(load_settings(environ={"SLACK_APP_TOKEN": "xapp-1"})) == []
     assert list_platforms(load_settings(environ={"SLACK_BOT_TOKEN": "xoxb-1"})) == ["slack"]
@@ -66,10 +66,9 @@ async def test_missing_chat_platform_is_reported_unless_only_the_page_is_wanted(
     storage: Database,
 ) -> None:
     (line,) = await said(storage, archive=True, platforms=())
-    assert line == (
-        "No chat is set up. Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or"
-        " run: presagio setup"
-    )
+    tokens = "TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN"
+    assert line.startswith(f"No chat is set up. Set {tokens}, or ")
+    assert line.endswith(" or run: presagio setup")
     assert await said(storage, archive=True, platforms=(), wants_chat=False) == []
 
 

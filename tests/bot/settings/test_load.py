@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings import Settings, load_settings
+from bot.settings.model import Sections
 from engine.errors import SettingsError
 
 Write = Callable[[str], Path]
@@ -186,9 +187,7 @@ def test_no_secret_is_shown() -> None:
         ),
         (
             'zzz = "x"',
-            'there is no section "zzz". There are: database, search, score, personal, published,'
-            " llm, embeddings, glossary, answer, compose, log, ingest, fetch, web_search, rerank,"
-            " feeds, polling, posting, chat, pictures, telegram, slack, web, logging.",
+            f'there is no section "zzz". There are: {", ".join(Sections.model_fields)}.',
         ),
         ("[logging]\nzzz = 1", '[logging] has no key "zzz". There are: level.'),
         ('[logging]\n"z\\nz" = 1', '[logging] has no key "z\\nz". There are: level.'),
