@@ -38,7 +38,7 @@ async def test_most_liked_texts_stand_on_one_page_with_their_dates(archive: WebS
     assert [item.attributes["value"] for item in page.css(".ranked > li")][:3] == ["1", "2", "3"]
     assert texts(page, ".entries time")[:2] == ["Jun 1, 2017", "Jun 1, 2018"]
     assert "Times are in UTC." not in one(page, "main").text()
-    bars = [bar.attributes["x2"] for bar in page.css(".share-of line")]
+    bars = [bar.attributes["width"] for bar in page.css(".share-of rect")]
     assert bars == ["100%", "8%", "6%"], "of the most, for those with any"
     later = read(await archive.get("/corpora/ana/most-liked", page=2))
     assert texts(later, QUOTES) == texts(page, QUOTES)
