@@ -80,6 +80,7 @@ exactly in this form: \
 _CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
 _COUNTER = re.compile(r"^\W*(\d{1,2})\s?/\s?(\d{0,2})(?!\d)[\s.:)]*")
 _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?|quellen?|fontes?|fonti)\s*:", re.IGNORECASE)
+_QUOTATION = re.compile(r"[\"“«][^\"“”«»\[\]]+[\"”»]")
 _ENDED = re.compile(r"[.!?…][\"”’»)]*$")
 # 'in the U.S. [1].': the stop after what is cited, where the sentence has ended before it.
 _SECOND_STOP = re.compile(r"([.!?…][\"”’»)]*\s*(?:\[[^\]]{0,40}\]\s*)+)\.\s*$")
@@ -225,9 +226,8 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
     lines = filter(None, (line.strip() for line in plain.split("\n")))
     for line in takewhile(lambda line: not _SOURCES.match(line), lines):
         starts = bool(sentences)
-        for written in takewhile(
-            lambda part: not _SOURCES.match(part), _join_quoted_sentences(split_sentences(line))
-        ):
+        parts = _join_attributions(_join_quoted_sentences(split_sentences(line)))
+        for written in takewhile(lambda part: not _SOURCES.match(part), parts):
             sentence = read_sentence(written, given, starts_line=starts)
             if sentence is None:
                 continue
@@ -265,6 +265,18 @@ def _join_quoted_sentences(parts: Iterable[str]) -> Iterator[str]:
             pending = []
     if pending:
         yield " ".join(pending)
+
+
+def _join_attributions(parts: Iterable[str]) -> Iterator[str]:
+    """Join a quotation that cites nothing to what says whose it is: “A disaster!” Ann wrote [1]."""
+    quotation = ""
+    for part in parts:
+        joined = f"{quotation} {part}".lstrip()
+        quotation = joined if _QUOTATION.fullmatch(part) else ""
+        if not quotation:
+            yield joined
+    if quotation:
+        yield quotation
 
 
 def read_sentence(

@@ -134,6 +134,22 @@ def test_a_sentence_has_one_end(text: str, shown: str) -> None:
     assert [sentence.text for sentence in read_sentences(text, {1: "It rose."})] == [shown]
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "“It is a disaster!” Ann wrote [1]. It rose.",
+            ["“It is a disaster!” Ann wrote.", "It rose."],
+        ),
+        ("“Why? Why!” “Never.” Ann asks [1].", ["“Why? Why!” “Never.” Ann asks."]),
+        ("“It is a disaster!” [1] It rose.", ["“It is a disaster!”", "It rose."]),
+        ("“It is a disaster!”", ["“It is a disaster!”"]),
+    ],
+)
+def test_a_quotation_belongs_to_what_says_whose_it_is(text: str, sentences: list[str]) -> None:
+    assert [read.text for read in read_sentences(text, {1: "It is a disaster!"})] == sentences
+
+
 @given(st.text(max_size=600))
 def test_any_text_becomes_a_tweet_that_fits_and_has_no_links(text: str) -> None:
     kept = fit_sentences(read_sentences(text, {1: "", 2: ""}))
