@@ -256,6 +256,16 @@ async def test_pages_of_the_bundled_corpus_are_light(demo_web: WebStage, path: s
     assert 500 < int(answered.headers["content-length"]) < 60_000
 
 
+async def test_the_first_page_is_at_most_12000_bytes(demo_web: WebStage) -> None:
+    asked = {"Accept-Encoding": "gzip"}
+    home = await demo_web.client.get("/", headers=asked)
+    loaded = [str(node.attributes.get("href") or node.attributes["src"])
+              for node in read(home).css("link[rel=stylesheet], script[src]")]  # fmt: skip
+    parts = [home, *[await demo_web.client.get(path, headers=asked) for path in loaded]]
+    assert len(parts) == 3
+    assert sum(int(part.headers["content-length"]) for part in parts) <= 12_000
+
+
 async def test_a_text_without_a_date_has_a_page_and_stands_at_the_end(web: WebStage) -> None:
     said = [
         text_of("1", "The coffee was cold.", days_ago=3003),

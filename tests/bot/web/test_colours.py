@@ -7,7 +7,9 @@ import pytest
 
 from bot.web.rendering import STATIC
 
-SHEET = (Path(STATIC) / "page.css").read_text(encoding="utf-8")
+SHEET = "".join(
+    (Path(STATIC) / name).read_text(encoding="utf-8") for name in ("page.css", "cited.css")
+)
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#\w+)", block))
     for block in SHEET.split("color-scheme: light;")[:2]
