@@ -8,7 +8,8 @@ import pytest
 from bot.web.rendering import STATIC
 
 SHEET = "".join(
-    (Path(STATIC) / name).read_text(encoding="utf-8") for name in ("page.css", "cited.css")
+    (Path(STATIC) / name).read_text(encoding="utf-8")
+    for name in ("page.css", "lists.css", "cited.css")
 )
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#\w+)", block))
