@@ -49,8 +49,7 @@ async def change_archive(request: Request, app: App) -> Reply | None:
     if not names:
         return reply_aside(request, say_no_archive(request, app))
     if not name:
-        example = f"/corpus {verb} {names[0]}{_EXAMPLES.get(handler, '')}"
-        raise UsageError(_write_example(example, request.words))
+        raise UsageError(_write_example(verb, names[0], request.words))
     if name not in names:
         raise _refuse_name(name, names, request)
     return await handler(request, archives, name, value)
@@ -62,7 +61,7 @@ async def _name_author(request: Request, archives: Corpora, name: str, called: s
     account, _, rest = called.partition(" ")
     author = account.removeprefix("@") if account.startswith("@") else None
     if not called:
-        raise UsageError(_write_example(f"/corpus name {name}{_EXAMPLES[_name_author]}", words))
+        raise UsageError(_write_example("name", name, words))
     corpus = await archives.change(name, author=author, display_name=rest if author else called)
     text = words.say("The texts of {name} are those of {voice}.", name=name, voice=corpus.voice)
     return reply_aside(request, text)
@@ -71,7 +70,7 @@ async def _name_author(request: Request, archives: Corpora, name: str, called: s
 async def _describe(request: Request, archives: Corpora, name: str, description: str) -> Reply:
     words = request.words
     if not description:
-        raise UsageError(_write_example(f"/corpus describe {name}{_EXAMPLES[_describe]}", words))
+        raise UsageError(_write_example("describe", name, words))
     await archives.change(name, description=description)
     text = words.say(
         "From now on models are told of {name}: {description}",
@@ -81,8 +80,10 @@ async def _describe(request: Request, archives: Corpora, name: str, description:
     return reply_aside(request, text)
 
 
-def _write_example(command: str, words: Words) -> str:
-    return words.say("For example: {example}", example=words.write_commands(command))
+def _write_example(verb: str, name: str, words: Words) -> str:
+    value = words.say(_EXAMPLES.get(_VERBS[verb.lower()], ""))
+    command = words.write_commands(f"/corpus {verb} {name} {value}".rstrip())
+    return words.say("For example: {example}", example=command)
 
 
 async def _offer_removal(request: Request, archives: Corpora, name: str, _: str) -> Reply:
@@ -121,8 +122,8 @@ _VERBS: Mapping[str, _Verb] = {
 }
 # What follows the name of an archive, for example.
 _EXAMPLES: Mapping[_Verb, str] = {
-    _name_author: " @ana Ana Ruiz",
-    _describe: " Tweets of a senator",
+    _name_author: "@ana Ana Ruiz",
+    _describe: marked("Tweets of a senator"),
 }
 OWNERS_ACTS: Mapping[str, Act] = dict.fromkeys(_VERBS, _OWNS)
 

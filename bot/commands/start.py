@@ -17,6 +17,7 @@ from bot.commands.subscribe import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     describe_subscription,
+    join_with_and,
     list_obstacles,
     say_no_feed,
 )
@@ -113,10 +114,12 @@ async def _list_searched(request: Request, app: App) -> list[Corpus]:
 
 
 def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
-    voices = ", ".join(corpus.voice for corpus in archives[:_MAX_VOICES])
+    voices = [corpus.voice for corpus in archives[:_MAX_VOICES]]
     more = len(archives) - _MAX_VOICES
-    named = cut(voices, _LONGEST_VOICES)
-    return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
+    if more <= 0:
+        return cut(join_with_and(voices, words), _LONGEST_VOICES)
+    named = cut(", ".join(voices), _LONGEST_VOICES)
+    return words.say("{voices} and {more} more", voices=named, more=more)
 
 
 async def _ask_archive(request: Request, app: App) -> Reply:

@@ -11,6 +11,9 @@ from bot.commands.feeds import name_feeds
 from bot.commands.registry import HELP_WORDS, Command, is_help
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscription_parser import (
+    DAYS,
+    SPANISH_NAMES,
+    SPANISH_THRESHOLDS,
     THRESHOLD_LABELS,
     THRESHOLD_OPTION,
     as_typed,
@@ -104,6 +107,13 @@ _THRESHOLDS: Mapping[HitKind, str] = {
     HitKind.MIRROR: marked("I post what was foretold, asked for or held against others."),
     HitKind.EARLIER_CASE: marked("I post also what has happened before, once a week at most."),
 }
+_TYPED_WORD = re.compile(r"[a-z]+")
+_IN_SPANISH = {
+    **SPANISH_NAMES,
+    **{threshold: name for name, threshold in SPANISH_THRESHOLDS.items()},
+    **dict(zip(DAYS, ("lun", "mar", "mié", "jue", "vie", "sáb", "dom"), strict=True)),
+    "on": "sí",
+}
 _SOUNDS_LIKE_Y = re.compile(r"h?[ií](?![aeou])", re.IGNORECASE)
 _MAX_FEEDS, _LONGEST_FEED = 3, 40
 
@@ -141,6 +151,17 @@ def describe_subscription(
         *_say_filters(subscription, words),
         *_say_switches(subscription, words),
     ]
+
+
+def type_in_words(subscription: Subscription, words: Words) -> str:
+    """Return a subscription as it is typed in the language of the chat; what is quoted stays."""
+    parts = as_typed(subscription).split('"')
+    if words.language == "es":
+        parts[::2] = [
+            _TYPED_WORD.sub(lambda match: _IN_SPANISH.get(match[0], match[0]), part)
+            for part in parts[::2]
+        ]
+    return '"'.join(parts)
 
 
 def say_days(weekdays: Sequence[int], words: Words) -> str:
@@ -289,7 +310,7 @@ async def _show_subscription(
     lines[after:after] = await list_obstacles(request, subscription, app)
     if help_wanted:
         if subscription:
-            typed = words.write_commands(f"/{_NAME} {as_typed(subscription)}")
+            typed = words.write_commands(f"/{_NAME} {type_in_words(subscription, words)}")
             lines += ["", words.say("As you would type it: {subscription}", subscription=typed)]
         lines += ["", *map(words.say, _OPTIONS)]
         lines += ["", words.say("For example:"), *map(words.say, _EXAMPLES)]

@@ -79,7 +79,7 @@ _EVERY_PART = re.compile(
     re.IGNORECASE,
 )
 # What errors name in Spanish.
-_SPANISH_NAMES = {
+SPANISH_NAMES = {
     "daily": "diario",
     "instant": "al instante",
     "off": "nunca",
@@ -99,7 +99,7 @@ _SPANISH_NAMES = {
     "here": "aquí",
     ANY: "cualquiera",
 }
-_SPANISH = {name.translate(_ACCENTS): option for option, name in _SPANISH_NAMES.items()} | {
+_SPANISH = {name.translate(_ACCENTS): option for option, name in SPANISH_NAMES.items()} | {
     "diariamente": "daily",
     "inmediato": "instant",
     "apagado": "off",
@@ -421,7 +421,7 @@ class _Reader:
 
     def _name_option(self, option: str) -> str:
         """Return an option in the language of the chat."""
-        return _SPANISH_NAMES.get(option, option) if self._spanish else option
+        return SPANISH_NAMES.get(option, option) if self._spanish else option
 
     def _explain_missing(self, name: str) -> UsageError:
         return self._build_usage_error(

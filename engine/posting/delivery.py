@@ -140,8 +140,8 @@ class OwedPost:
 class PostedTweet:
     """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    `words`, `link_key` and `appeared_at` are the story's, as in StoryFind; `hits` are the ids of all
-    texts that were good enough to be posted for it.
+    `words`, `link_key` and `appeared_at` are the story's, as in StoryFind; `hits` are the ids of
+    all texts that were good enough to be posted for it.
     """
 
     story_id: int | None  # None once the story has been deleted, with its words

@@ -204,7 +204,10 @@ async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
 async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
     await talk.stage.rows("DELETE FROM corpus RETURNING id")
     async with talk.serving():
-        assert "There is no corpus yet." in (await talk.says(HEADLINE)).text
+        said = (await talk.says(HEADLINE)).text
+    assert said.startswith(
+        ("I have no archive yet: whoever runs me loads one.", "There is no corpus yet. Load one")
+    )
 
 
 async def test_an_answer_without_the_model_says_that_nobody_judged(adapter: Talk) -> None:

@@ -41,7 +41,7 @@ async def press(bot: Bot, reply: Reply, label: str) -> Reply:
 async def test_greeting_names_the_archives_and_what_to_do(bot: Bot) -> None:
     greeting = await bot.say("/start")
     assert greeting.text == (
-        "There is always a tweet. I look in the old tweets of Ana Ruiz, @luis for one that"
+        "There is always a tweet. I look in the old tweets of Ana Ruiz and @luis for one that"
         " foretold today's news. Paste a headline or a link."
     )
     assert labels(greeting) == ["Set me up"]

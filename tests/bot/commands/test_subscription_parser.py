@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.commands.subscribe import type_in_words
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import words_for
 from engine.chat import Chat
@@ -246,6 +247,8 @@ WISHES = st.builds(
 @given(WISHES)
 def test_as_typed_round_trips(subscription: Subscription) -> None:
     back = read(as_typed(subscription))
+    in_spanish = type_in_words(subscription, SPANISH)
+    assert read_subscription(in_spanish, None, NEW, SPANISH) == back
     assert back == (
         subscription
         if subscription.mode is PostingMode.DAILY
