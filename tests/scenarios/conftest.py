@@ -1,13 +1,16 @@
 """The stage that scenarios play on."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from bot.conversation.conversation import Conversation
 from tests.fakes.slack import App, SlackServer
 from tests.isolation import forked_workers
+from tests.patience import PATIENCE
 from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import Stage, Surroundings, staged, surroundings
@@ -32,9 +35,15 @@ def _forked_workers() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _steps_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine an answer to a command is not slow yet."""
-    monkeypatch.setattr("bot.conversation.conversation._SOON", 2.0)
+def show_steps_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Show no steps, as every answer is slow on a busy machine; a test of steps says when."""
+
+    def show_after(seconds: float) -> None:
+        monkeypatch.setattr("bot.conversation.conversation._SOON", seconds)
+        monkeypatch.setattr("bot.serve.Conversation", partial(Conversation, step_after=seconds))
+
+    show_after(PATIENCE)
+    return show_after
 
 
 @pytest.fixture

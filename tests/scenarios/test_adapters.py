@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -372,7 +372,10 @@ async def test_deleting_a_headline_deletes_its_answer(adapter: Talk) -> None:
 
 @pytest.mark.slow
 @pytest.mark.each_platform
-async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(talk: Talk) -> None:
+async def test_a_slow_answer_shows_its_step_which_the_answer_replaces(
+    talk: Talk, show_steps_after: Callable[[float], None]
+) -> None:
+    show_steps_after(1.0)
     talk.stage.model.script = [slow(4.0, talk.stage.model.script[-1])]
     async with talk.serving():
         step, shown = await talk.says_slowly(HEADLINE)
