@@ -44,6 +44,8 @@ TESTS = {
     "bot/commands/offers.py": ("scenarios/test_offers.py",),
     "bot/commands/registry.py": (
         "bot/commands/test_registry.py",
+        "bot/commands/test_several.py",
+        "bot/commands/test_archives.py",
         "bot/commands/test_permission.py",
         "bot/conversation",
         "bot/telegram/test_channels.py",

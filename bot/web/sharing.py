@@ -63,7 +63,6 @@ async def _show_card(
 
     Nobody can have a headline of their own put beside a text, and no model is asked.
     """
-    require_pictures()
     corpus, document = address
     found, words = address_candidate(document.candidate, corpus), visitor.words
     headline = request.query_params.get("headline", "").strip()

@@ -193,14 +193,6 @@ async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
         assert read_size(shown.picture) == (1080, 1350)
 
 
-async def test_unsuitable_text_gets_an_explanation(adapter: Talk) -> None:
-    assert "/prophecy before it searches" in (await adapter.says("?!")).text
-    assert "nothing spooky" in (await adapter.says("Zebras xylophone quietly")).text
-    gone = adapter.stage.web.url("/gone")
-    assert "has no such page (404)" in (await adapter.says(gone)).text
-    assert is_answer(await adapter.says(HEADLINE))
-
-
 async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
     await talk.stage.rows("DELETE FROM corpus RETURNING id")
     async with talk.serving():

@@ -46,31 +46,6 @@ async def test_what_people_say_below_an_answer_is_left_to_them(
     assert bot.model.calls == 1
 
 
-async def test_questions_below_an_answer_are_answered_in_both_languages(
-    bot: Stage, group: Chat, alice: User, dani: User
-) -> None:
-    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
-
-    async def asks(who: User, text: str) -> str:
-        said = await (await who.says(group, text, reply_to=answer)).answer()
-        return said.text.replace("\u2060", "")  # which keeps names from being mentions
-
-    first = "1. @ana · October 28, 2010"
-    assert (await asks(alice, "Source?")).startswith(first)
-    assert (await asks(alice, "when was this")) == await asks(alice, "who wrote that?")
-    assert "1. @ana · 28 de octubre de 2010" in await asks(dani, "¿y quién lo escribió?")
-    assert (await asks(dani, "¿de qué fecha es el segundo?")).startswith("2. @ana · ")
-    assert "4. " in await asks(alice, "got any more?")
-    assert "7. " in await asks(dani, "mostrame otros")
-    assert "moon" in await asks(alice, "Anything about the moon?")
-    assert "1. " in await asks(dani, "¿por qué?")
-    asked = await asks(alice, "and in 2012?")
-    assert "coffee" in asked.lower(), "the headline is its subject"
-    assert await asks(alice, "stop posting here") == "This does it: /unsubscribe"
-    assert await asks(dani, "cambiá el idioma a inglés") == "Esto lo hace: /settings language en"
-    assert await asks(dani, "¿por qué hoy no publicaste nada?") == "Esto lo hace: /preview"
-
-
 async def test_a_question_about_somebodys_message_is_about_that(
     bot: Stage, group: Chat, alice: User, dani: User
 ) -> None:

@@ -2,13 +2,14 @@
 
 import pytest
 
+from bot.commands import standard_commands
 from bot.commands.plain_messages import split_headlines
 from bot.request import RepliedMessage, Trigger
 from db.pool import Database
 from engine.errors import FetchFailed
 from engine.messages import Message
 from engine.search import Headline
-from tests.bot.conversing import GROUP, Bot, bot_on, labels
+from tests.bot.conversing import GROUP, Bot, bot_on, event, labels
 from tests.bot.conversing import read as read_written
 from tests.bot.prophecies import NOW
 
@@ -45,6 +46,12 @@ def test_split_headlines_on_known_messages(text: str, expected: tuple[str, ...])
 def test_forwarded_message_is_split_only_if_numbered() -> None:
     assert split_headlines(f"{COFFEE}\n{WIND}", forwarded=True) == ()
     assert split_headlines(f"1. {COFFEE}\n2. {WIND}", forwarded=True) == (COFFEE, WIND)
+
+
+def test_each_headline_costs_a_search_unless_it_was_overheard() -> None:
+    counts, text = standard_commands().counts, f"{COFFEE}\n{WIND}"
+    assert counts(event(text)) == counts(event(f"/p {text}", trigger=Trigger.COMMAND)) == 2
+    assert counts(event(text, trigger=Trigger.OVERHEARD)) == 1
 
 
 async def test_each_headline_gets_one_line_and_a_more_button(bot: Bot) -> None:

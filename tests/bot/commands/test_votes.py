@@ -126,6 +126,7 @@ async def test_the_best_voted_are_the_top(bot: Bot) -> None:
         ("Coffee prices soar  👍 2 👎 0", 1, "Tweet number 2 about coffee"),
         ("Coffee prices soar  👍 1 👎 0", 2, "Tweet number 1 about coffee"),
     ]
+    assert all(item.hit.small for item in top.items)
     assert (await bot.say("/top", place=GROUP)).text == "No prophecy of this chat has a vote yet."
 
 

@@ -10,7 +10,7 @@ import pytest
 from bot.adapter import DeliveryError
 from bot.commands.rights import CODE_SHOWN, CODE_VALID, Ownership
 from bot.reply import Reply
-from bot.request import Person, Place, Trigger
+from bot.request import Inquiries, Person, Place, Trigger
 from db.chat.chats import Access
 from db.pool import Database
 from engine.chat import AdmissionState, Chat
@@ -148,6 +148,19 @@ async def test_the_owner_lets_a_group_in_by_starting_the_bot_there(
     for person, groups in ((BOB, set[str]()), (OWNER, {"g"})):
         await bot.hear(event("/start", person=person, place=place, trigger=Trigger.COMMAND))
         assert await admitted(bot) == groups
+
+
+async def test_the_owner_lets_a_channel_in_by_setting_it_up_in_private(bot: Bot) -> None:
+    await owned(bot)
+
+    async def find_channel(name: str) -> Place:
+        return Place(platform="test", chat_id=name, private=False)
+
+    asked = Inquiries(find_channel=find_channel)
+    for command, channels in (("/history @news", set[str]()), ("/subscribe @news off", {"@news"})):
+        said = await bot.say(command, person=OWNER, place=HOME, inquiries=asked)
+        assert (said.text or "").startswith("@news: ")
+        assert await admitted(bot) == channels
 
 
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:

@@ -66,6 +66,7 @@ def test_a_pasted_link_is_the_source_of_its_headline() -> None:
         ("Coffee prices soar!", "2014-03-01-coffee-prices-soar.png"),
         ("¿Subirá la inflación?", "2014-03-01-subira-la-inflacion.png"),
         ("word " * 40, "2014-03-01-" + "-".join(["word"] * 12) + ".png"),
+        ("word " * 11 + "words", "2014-03-01-" + "word-" * 11 + "words.png"),
         ("../../etc/passwd", "2014-03-01-etc-passwd.png"),
         ("خبر", "2014-03-01.png"),
     ],

@@ -35,6 +35,7 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
     assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == say_years(2, 2)
     undated = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH)
     assert undated.hits[0].age == say_years(10, 3)
+    assert undated.text is None, "it is not called near"
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ def test_invalid_url_is_not_linked(url: str | None) -> None:
 
 @pytest.mark.parametrize("url", [None, HIT.url])
 def test_of_a_small_hit_nothing_is_bold(url: str | None) -> None:
-    hits = (replace(HIT, url=url), replace(HIT, rank=2, small=True, url=url))
+    small = replace(HIT, rank=2, small=True, url=url, date_text="Monday")
+    hits = (replace(HIT, url=url), small)
     _, body = (
         block.to_dict() for block in render_blocks(Reply(words=WORDS, headline="x", hits=hits))
     )

@@ -69,6 +69,14 @@ def seen(headlines: tuple[NewHeadline, ...]) -> set[bytes]:
     return {words_hash(one) for one in headlines}
 
 
+def test_the_same_words_at_two_addresses_are_two_entries() -> None:
+    pair = [
+        FeedEntry(identity=name, title="The port is closed", link=f"https://e.org/{name}")
+        for name in "ab"
+    ]
+    assert len(seen(headlines(*pair))) == 2
+
+
 def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
     def poll(number: int) -> tuple[NewHeadline, ...]:
         items = (

@@ -15,23 +15,6 @@ async def answered(bot: SlackStage) -> Message:
     return answer
 
 
-async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackStage) -> None:
-    answer = await answered(slack_bot)
-    text = answer.text
-    slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
-    assert answer.labels == ["👍", "👎", OTHERS, "More", "Why?", "Share"]
-    await slack_bot.alice.clicks(answer, "👍")
-    await slack.until(lambda: "👍 1" in answer.labels)
-    await dan.clicks(answer, "👍 1")
-    await slack.until(lambda: "👍 2" in answer.labels)
-    await dan.clicks(answer, "👎")
-    await slack.until(lambda: answer.labels[:2] == ["👍 1", "👎 1"])
-    await slack_bot.replies(1)
-    assert answer.text == text
-    votes = await slack_bot.rows("SELECT person, value FROM vote ORDER BY value")
-    assert votes == [(f"slack:{dan.id}", -1), (f"slack:{slack_bot.alice.id}", 1)]
-
-
 async def test_votes_on_further_hits_are_shown_only_to_the_voter(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     slack, bob, own = slack_bot.slack, slack_bot.bob, answer.labels
