@@ -66,7 +66,7 @@ TESTS = {
         "bot/conversation/test_admission.py",
     ),
     "bot/replies/buttons.py": ("bot/replies", "bot/commands/test_votes.py"),
-    "bot/replies/composition.py": ("bot/replies", "bot/commands/test_compose.py"),
+    "bot/replies/composition.py": ("bot/commands/test_compose.py", "bot/cli/test_compose.py"),
     "bot/replies/dates.py": (
         "bot/replies/test_age.py",
         "bot/commands/test_typed_dates.py",
