@@ -74,6 +74,7 @@ TESTS = {
     ),
     "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
+    "bot/slack/adapter.py": ("bot/slack", "scenarios/slack"),
     "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
     "bot/web/browsing.py": ("bot/web/test_browsing.py", "bot/web/test_archive.py"),
