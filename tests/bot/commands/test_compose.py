@@ -62,6 +62,7 @@ def test_reasons_say_whether_a_model_compared_the_sentences() -> None:
         assert said in (reasons_reply(composition, words, full=False).text or "")
     nothing = replace(made, variants=(), notice=Message("No key."))
     assert variant_reply(1, nothing, words).text == "No key."
+    assert variant_reply(1, made, words).text == "Dear. [1]\n(9 of 280 characters)"
 
 
 @dataclass
