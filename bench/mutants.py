@@ -66,7 +66,7 @@ TESTS = {
         "bot/conversation/test_admission.py",
     ),
     "bot/replies/buttons.py": ("bot/replies", "bot/commands/test_votes.py"),
-    "bot/replies/composition.py": ("bot/replies", "bot/commands/test_compose.py"),
+    "bot/replies/composition.py": ("bot/commands/test_compose.py", "bot/cli/test_compose.py"),
     "bot/replies/dates.py": (
         "bot/replies/test_age.py",
         "bot/commands/test_typed_dates.py",
@@ -74,6 +74,7 @@ TESTS = {
     ),
     "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
+    "bot/slack/adapter.py": ("bot/slack", "scenarios/slack"),
     "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
     "bot/web/browsing.py": ("bot/web/test_browsing.py", "bot/web/test_archive.py"),

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.adapter import ChatGone, SlowDown
+from bot.i18n.words import words_for
+from bot.replies.composition import reasons_reply, variant_reply
 from bot.reply import Reply
 from bot.request import Person, Request, Revision, Trigger
 from db.chat.compositions import Compositions, KeptTask
@@ -51,6 +53,16 @@ def written(*tweets: str) -> Composition:
         removed=(Removal(text="It doubled.", why=Message("No source says so.")),),
         steps=(Step(name=StepName.WEB, skipped=Message("No web search is set up.")),),
     )
+
+
+def test_reasons_say_whether_a_model_compared_the_sentences() -> None:
+    made, words = written("Dear. [1]"), words_for("en")
+    unchecked = replace(made, variants=(replace(made.variants[0], checked=False),))
+    for composition, said in ((made, "\nA model compared"), (unchecked, "\nNo model compared")):
+        assert said in (reasons_reply(composition, words, full=False).text or "")
+    nothing = replace(made, variants=(), notice=Message("No key."))
+    assert variant_reply(1, nothing, words).text == "No key."
+    assert variant_reply(1, made, words).text == "Dear. [1]\n(9 of 280 characters)"
 
 
 @dataclass

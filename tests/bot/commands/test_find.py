@@ -42,12 +42,12 @@ def test_a_short_answer_cites_a_part_of_a_document_by_title_and_page() -> None:
 
 
 def test_short_answer_counts_near_identical_texts_left_out() -> None:
-    found = make_found("coffee", make_find_hit(), passing=40)
+    found = make_found("coffee", make_find_hit(), make_find_hit(2), passing=40)
     found = replace(found, counts=replace(found.counts, fetched=25))
     reply = brief_find_reply(found, words_for("en"), longest=280)
     assert (reply.text or "").splitlines() == [
         "40 texts in demo: coffee",
-        "Shown: 1 to 1. 24 near-identical ones are left out.",
+        "Shown: 1 to 2. 23 near-identical ones are left out.",
     ]
 
 

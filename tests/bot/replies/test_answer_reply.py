@@ -52,6 +52,9 @@ def test_without_a_model_it_says_so_and_quotes() -> None:
         "Esto no lo escribió ningún modelo; son palabras de las fuentes:"
     )
     assert "no hay ninguno configurado." in said(extracted, "es")
+    brief = (brief_answer_reply(extracted, words_for("en")).text or "").split("\n")
+    assert brief == said(extracted).split("\n")[:2]
+    assert brief_answer_reply(ANSWERED, words_for("en")).text == ANSWERED.text
 
 
 @pytest.mark.parametrize(

@@ -69,11 +69,8 @@ def test_a_post_names_the_days_of_its_stories_by_the_clock_of_the_chat() -> None
 def test_a_post_says_once_that_it_was_not_judged() -> None:
     guesses = [item(number, judged=False) for number in (2, 3)]
     said = "Not judged: found by the words in common alone."
-    assert [post_reply([item(1), *rest], WORDS).notice for rest in ([], guesses[:1], guesses)] == [
-        None,
-        said,
-        said,
-    ]
+    told = [post_reply([item(1), *rest], WORDS).notice for rest in ([], guesses[:1], guesses)]
+    assert told == [None, said, said]
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
