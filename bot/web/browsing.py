@@ -19,6 +19,7 @@ from bot.web.foretold import list_foretold_by, list_latest
 from bot.web.listing import ON_A_PAGE, ArchiveDay, ArchiveEntry, describe_archived, say_likes
 from bot.web.months import (
     Beside,
+    LineOfYears,
     YearView,
     count_skipped,
     draw_line,
@@ -51,20 +52,21 @@ browsing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_reques
 @browsing.get("/corpora")
 async def _list_corpora(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     corpora, _ = await list_choices(shared, "") if await shared.app.corpora.list() else ([], "")
+    rows = await describe_archives(shared, corpora, visitor.words)
+    return render_template(request, "corpora.html", corpora=rows)
+
+
+async def describe_archives(
+    shared: SharedState, corpora: Sequence[Corpus], words: Words
+) -> Sequence[tuple[Corpus, Sequence[str], LineOfYears | None]]:
+    """Return archives with the dates of their first and last text, and a line of their years, all
+    to one scale. Raises StorageError."""
     counted = {corpus.name: await shared.count_months(corpus) for corpus in corpora}
     span = span_years(when for months in counted.values() for when in months)
-    return render_template(
-        request,
-        "corpora.html",
-        corpora=[
-            (
-                corpus,
-                await _say_span(shared, corpus, visitor.words),
-                draw_line(counted[corpus.name], span),
-            )
-            for corpus in corpora
-        ],
-    )
+    return [
+        (corpus, await _say_span(shared, corpus, words), draw_line(counted[corpus.name], span))
+        for corpus in corpora
+    ]
 
 
 @browsing.get("/corpora/{name}")
@@ -153,6 +155,8 @@ async def _show_liked(
         corpus,
         [ArchiveDay(texts=texts)] if texts else [],
         heading=words.say("Most reactions"),
+        intro=words.say("Likes, reposts and other reactions, added up."),
+        by_year=sorted({when[:4] for when in await shared.count_months(corpus)}),
         page=skipped // ON_A_PAGE + 1,
         more=len(liked) > skipped + ON_A_PAGE,
     )

@@ -250,8 +250,8 @@ async def _render_page(
     *,
     thread: bool = False,
 ) -> Response:
-    corpora, chosen = await list_choices(shared, corpus)
     words = find_visitor(request).words
+    corpora, chosen = await list_choices(shared, corpus, words.language)
     return render_template(
         request,
         "compose.html",

@@ -11,7 +11,7 @@ from bot.reply import format_signature, name_flags, say_date
 from bot.web.foretold import ForetoldView, list_posted, view_foretold
 from bot.web.rendering import Piece, is_foretold, view_text
 from bot.web.shared_state import SharedState
-from bot.web.visitor import Visitor, format_day
+from bot.web.visitor import Visitor, format_day, list_languages
 from engine.answer.passages import extract_subject
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Prophecy, SearchRequest
@@ -21,8 +21,6 @@ _MAXIMUM = 3
 _KEPT_SECONDS = 86_400
 _LONGEST_SAMPLE = 240  # characters
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
-
-_LANGUAGES = {"english": "en", "spanish": "es"}
 
 # What archives often speak of, as a headline and as a question.
 STOCK = (
@@ -66,6 +64,7 @@ class Sample:
     """A question, and the text of the corpus that comes nearest to it, as pages show them."""
 
     question: str
+    subject: str  # of the question
     pieces: Sequence[Piece]
     lang: str | None
     author: str | None
@@ -160,8 +159,10 @@ async def list_samples(shared: SharedState, corpus: Corpus, words: Words) -> Seq
 
 
 def _describe_sample(example: Example, text: Candidate, words: Words) -> Sample:
+    subject = extract_subject(example.question)
     return Sample(
         question=example.question,
+        subject=subject[:1].upper() + subject[1:],
         pieces=view_text(text, words, longest=_LONGEST_SAMPLE),
         lang=text.lang,
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
@@ -253,11 +254,6 @@ async def _search_example(
         judged=False,
     )
     return await shared.app.prophet.prophesy(corpus, request)
-
-
-def list_languages(corpus: Corpus) -> list[str]:
-    """Return the languages of a corpus in which there are headlines to try."""
-    return [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
 
 
 def _choose_language(corpus: Corpus, words: Words) -> str:

@@ -9,14 +9,15 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
-from bot.web.examples import Example, choose_examples, list_languages
+from bot.web.browsing import describe_archives
+from bot.web.examples import Example, choose_examples
 from bot.web.failures import Refusal, nothing_here
 from bot.web.months import MonthView, YearView, list_years
 from bot.web.rendering import render_template
 from bot.web.shared_state import SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, recover_asked
 from engine.errors import PresagioError
-from engine.values import Corpus, CorpusRole
+from engine.values import Corpus
 
 _LONGEST_DATE = 40  # characters of a wrong one that are shown
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
@@ -29,8 +30,6 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     words = find_visitor(request).words
     form = recover_asked(request, failure.status)
     corpora, selected = await _list_found(request, failure.status, form)
-    if not form:
-        selected = _prefer_language(corpora, selected, words.language)
     wrong_date = ""
     if form and not form.date:
         wrong_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
@@ -45,7 +44,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         status=failure.status.value,
         message=message,
         fix=fix,
-        unknown=bool(failure.unknown) and not form,
+        rows=await _list_rows(shared, corpora, words) if failure.unknown and not form else (),
         archive=archive,
         years=years,
         month_names=words.months,
@@ -71,14 +70,14 @@ def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
     return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
 
 
-def _prefer_language(corpora: Sequence[Corpus], selected: str, language: str) -> str:
-    """Return the name of the largest archive in a language, those for demonstration last, or of
-    the `selected` where none is."""
-    spoken = [corpus for corpus in corpora if language in list_languages(corpus)]
-    if not spoken or any(corpus.name == selected for corpus in spoken):
-        return selected
-    best = max(spoken, key=lambda c: (c.role is not CorpusRole.DEMONSTRATION, c.documents))
-    return best.name
+async def _list_rows(
+    shared: SharedState, corpora: Sequence[Corpus], words: Words
+) -> Sequence[object]:
+    """Return archives as the list of them shows them, or none where they cannot be read."""
+    try:
+        return await describe_archives(shared, corpora, words)
+    except PresagioError:
+        return ()
 
 
 async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> Sequence[YearView]:
@@ -156,12 +155,13 @@ async def _list_found(
     """Return the corpora to look in, and which is chosen, for who found nothing at an address or
     sent something wrong by the form of headlines."""
     shared: SharedState = request.app.state.shared
+    language = find_visitor(request).words.language
     try:
         if form:
-            return await list_choices(shared, form.corpus, may_be_all=True)
+            return await list_choices(shared, form.corpus, language, may_be_all=True)
         if status is not HTTPStatus.NOT_FOUND:
             return (), ""
         await limit_requests(request, shared)  # strange addresses are not counted otherwise
-        return await list_choices(shared, "")
+        return await list_choices(shared, "", language)
     except PresagioError:
         return (), ""

@@ -138,6 +138,8 @@ def render_texts(
     days: Sequence[ArchiveDay],
     *,
     heading: str,
+    intro: str = "",
+    by_year: Sequence[str] = (),  # years that have a list like this
     month: MonthView | None = None,
     beside: Sequence[Beside | None] = (None, None),
     month_days: int = 0,
@@ -156,6 +158,8 @@ def render_texts(
         "texts.html",
         corpus=corpus,
         heading=heading,
+        intro=intro,
+        by_year=by_year,
         month=month,
         beside=beside,
         month_days=month_days,

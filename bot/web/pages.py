@@ -78,7 +78,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
     values = request.query_params
     question = values.get("question", "").strip()[:LONGEST_TEXT]
     corpora, selected = await list_choices(
-        shared, values.get("corpus", "").strip(), may_be_all=True
+        shared, values.get("corpus", "").strip(), visitor.words.language, may_be_all=True
     )
     answered: CitedAnswer | None = None
     if question:
@@ -203,7 +203,8 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
         return render_template(
             request, "home.html", asked=None, corpora=(), lately=(), lead=None, this_day=None
         )
-    corpora, selected = await list_choices(shared, request.query_params.get("corpus", "").strip())
+    name = request.query_params.get("corpus", "").strip()
+    corpora, selected = await list_choices(shared, name, visitor.words.language)
     lately = await list_latest(shared, shown, visitor)
     leads = lately or await list_bundled_leads(shared, corpora, visitor, limit=1)
     corpus = await shared.app.corpus(selected)
@@ -229,7 +230,8 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     form = read_asked(request.query_params)
     if form not in shared.prophecies:
         await limit_answers(request, shared)
-    _, selected = await list_choices(shared, form.corpus, may_be_all=True)
+    language = visitor.words.language
+    _, selected = await list_choices(shared, form.corpus, language, may_be_all=True)
     if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if form.date is None or form.corpus != selected or "://" in form.headline:
@@ -282,10 +284,8 @@ def _say_outcome(prophecy: Prophecy, words: Words) -> str:
     if not prophecy.judged:
         return words.say("Not judged.")
     if not is_foretold(prophecy):
-        return words.say("Judged: nothing for sure.")
-    return words.count(
-        "Judged: {number} post found.", "Judged: {number} posts found.", len(prophecy.hits)
-    )
+        return words.say("Nothing found for sure.")
+    return words.count("{number} old post fits.", "{number} old posts fit.", len(prophecy.hits))
 
 
 async def _describe_findings(
@@ -329,7 +329,7 @@ async def _describe_findings(
         "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
-        "heading": say_heading(hits, words),
+        "heading": say_heading(hits, words) and words.say("What was said before"),
         "judged": prophecy.judged,
         "axis": draw_axis((hits or near)[:usual], until, words),
         "usual": usual,

@@ -51,6 +51,9 @@ JUDGING = marked("Found by words. The model is judging them; this may take half 
 COLOURS = {"light": "#f4efe6", "dark": "#181613"}
 STATIC = Path(str(files("bot.web") / "static"))
 _NAMES = {"en": "English", "es": "Español"}
+# How the parts of a reason begin in both languages.
+_THEN = re.compile(r"(?:then|entonces|antes)[:,]? ", re.IGNORECASE)
+_NOW = re.compile(r"(?:now|ahora|hoy)[:,]? ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class CardView:
     foretold: bool
     labels: Sequence[str]
     has_media: bool
-    reason: str | None
+    reason: Sequence[tuple[str, str]]  # what it is, "Then" and "Now" or "Why", and the words
     matched: Sequence[str]
 
 
@@ -163,7 +166,7 @@ def build_card(
             if (value := hit.parts.get(name)) is not None
         ],
         has_media=Flag.MEDIA in found.flags,
-        reason=view.reason(words),
+        reason=_explain(view.why, words) if view.why else (),
         matched=hit.matched,
     )
 
@@ -257,6 +260,22 @@ def _say_month(moment: datetime, words: Words) -> str:
     moment = moment.astimezone(UTC)
     name = words.month(moment.year, moment.month)
     return name[:1].upper() + name[1:]
+
+
+def _explain(why: str, words: Words) -> Sequence[tuple[str, str]]:
+    """Return a reason in its parts: "then a promise / now a bill" says what was, and what is."""
+    before, _, after = why.partition(" / ")
+    then, now = _THEN.match(before), _NOW.match(after)
+    if not then or not now:
+        return [(words.say("Why"), why)]
+    return [
+        (words.say("Then"), _capitalise(before[then.end() :])),
+        (words.say("Now"), _capitalise(after[now.end() :])),
+    ]
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def is_foretold(prophecy: Prophecy) -> bool:

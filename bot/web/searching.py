@@ -49,7 +49,7 @@ async def _redirect_timeline(request: Request) -> Response:
 @searching.get("/search", dependencies=[SEARCHES])
 async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values, words = request.query_params, visitor.words
-    corpora, selected = await list_choices(shared, values.get("corpus", "").strip())
+    corpora, selected = await list_choices(shared, values.get("corpus", "").strip(), words.language)
     query, own = values.get("q", "").strip()[:LONGEST_TEXT], bool(values.get("own"))
     order = _read_order(values.get("sort"))
     answer, hits = None, list[FindHit]()

@@ -28,6 +28,7 @@ from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
 _LONGEST_FORM = 20_000  # bytes
+_LANGUAGES = {"english": "en", "spanish": "es"}
 _MISTAKEN = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
 
 
@@ -168,11 +169,16 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in read.items()}
 
 
+def list_languages(corpus: Corpus) -> list[str]:
+    """Return the languages of a corpus that the page speaks too."""
+    return [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
+
+
 async def list_choices(
-    shared: SharedState, name: str, *, may_be_all: bool = False
+    shared: SharedState, name: str, language: str = "", *, may_be_all: bool = False
 ) -> tuple[list[Corpus], str]:
     """Return the corpora to choose from, those for demonstration last, and the chosen name: by
-    default the largest fit.
+    default the largest fit, rather one in the `language` of the visitor.
 
     Where several `may_be_all` searched, "all" is a name too. Raises CorpusNotFound.
     """
@@ -188,7 +194,9 @@ async def list_choices(
     if name or len(corpora) < 2:
         return corpora, (await shared.app.corpus(name)).name
     meant = meant_corpora(corpora, configured=shared.settings.search.corpus)
-    return corpora, max(meant, key=lambda corpus: (corpus.documents, corpus.name)).name
+    spoken = [corpus for corpus in meant if language in list_languages(corpus)]
+    best = max(spoken or meant, key=lambda corpus: (corpus.documents, corpus.name))
+    return corpora, best.name
 
 
 async def build_lasting_link(
