@@ -61,6 +61,6 @@ def explain_retired_command(name: str) -> str | None:
     )
 
 
-def explain_retired_setting(section: str, key: str) -> str | None:
+def explain_retired_setting(section: str, key: str = "") -> str | None:
     """Return what to do without a setting or a section that is gone, or None if it never was."""
     return RETIRED_SETTINGS.get(f"{section}.{key}") or RETIRED_SETTINGS.get(section)

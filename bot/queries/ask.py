@@ -39,7 +39,7 @@ async def ask(
     return await log_search(
         SearchJob.ASK,
         request.headline.original,
-        answer_question(app, request, corpora, earlier, prophet, model=model),
+        answer_unlogged(app, request, corpora, earlier, prophet, model=model),
         _ask_logged,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -47,7 +47,7 @@ async def ask(
     )
 
 
-async def answer_question(
+async def answer_unlogged(
     app: App,
     request: SearchRequest,
     corpora: Sequence[Corpus],

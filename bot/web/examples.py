@@ -60,7 +60,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class SampleQuestion:
     """A question, and the text of the corpus that comes nearest to it, as pages show them."""
 
     question: str
@@ -149,7 +149,9 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
     return await _try_stock(shared, corpus, words)
 
 
-async def list_samples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Sample]:
+async def list_samples(
+    shared: SharedState, corpus: Corpus, words: Words
+) -> Sequence[SampleQuestion]:
     """Return questions that the corpus has texts for, in its language. No model is asked.
 
     Raises StorageError.
@@ -158,9 +160,9 @@ async def list_samples(shared: SharedState, corpus: Corpus, words: Words) -> Seq
     return [_describe_sample(example, example.text, words) for example in examples if example.text]
 
 
-def _describe_sample(example: Example, text: Candidate, words: Words) -> Sample:
-    subject = extract_subject(example.question)
-    return Sample(
+def _describe_sample(example: Example, text: Candidate, words: Words) -> SampleQuestion:
+    subject = extract_subject(example.question).strip("¿? ")
+    return SampleQuestion(
         question=example.question,
         subject=subject[:1].upper() + subject[1:],
         pieces=view_text(text, words, longest=_LONGEST_SAMPLE),

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
-from bot.queries.ask import answer_question, ask, build_searcher
+from bot.queries.ask import answer_unlogged, ask, build_searcher
 from bot.replies.buttons import place_text
 from bot.replies.find import answer_label
 from bot.replies.limits import cut
@@ -110,7 +110,7 @@ async def _answer_question(shared: SharedState, question: str, selected: str) ->
     answered = await ask(shared.app, asked, every, prophet=prophet)
     if answered.outcome is not AnswerOutcome.SILENT:
         return answered
-    near = await answer_question(shared.app, asked, every, prophet=prophet, model=False)
+    near = await answer_unlogged(shared.app, asked, every, prophet=prophet, model=False)
     return replace(answered, sentences=near.sentences, sources=near.sources)
 
 

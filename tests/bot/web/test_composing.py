@@ -227,7 +227,7 @@ class TestPage:
         assert copied in texts(page, ".tweet")[0].replace(" [1]", "")
         assert "[" not in copied
         assert texts(page, ".card .meta")[0].startswith(f"{len(copied)} / 280")
-        assert ">Write another<" in written.text
+        assert ">Write it again<" in written.text
         assert ">coffee prices</textarea>" in written.text
 
     async def test_a_source_that_variants_share_is_listed_once(

@@ -71,6 +71,24 @@ def test_a_stamp_tells_the_kind_and_only_a_prediction_is_foretold(
 
 
 @pytest.mark.parametrize(
+    ("why", "reason"),
+    [
+        ("then a vow / now a bill", [("Then", "A vow"), ("Now", "A bill")]),
+        ("Entonces: lo negó / ahora, lo firma", [("Then", "Lo negó"), ("Now", "Lo firma")]),
+        ("He warned of it / twice", [("Why", "He warned of it / twice")]),
+        ("nowhere / now", [("Why", "nowhere / now")]),
+        (None, []),
+    ],
+)
+def test_a_reason_reads_as_what_was_and_what_is(
+    why: str | None, reason: list[tuple[str, str]]
+) -> None:
+    hit = replace(make_hit(kind=HitKind.DEMAND, parts={"judgment": 0.8}), why=why)
+    card = build_card(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
+    assert [*card.reason] == reason
+
+
+@pytest.mark.parametrize(
     ("moments", "marks"),
     [
         ([EARLIEST], [("1", "", 0)]),

@@ -23,7 +23,7 @@ from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 PAGE = {"headline": HEADLINE, "date": "2024-06-01", "corpus": "demo"}
 EVENTS = {"Accept": "text/event-stream"}
-JUDGED = "Judged: "
+JUDGED = "old post"
 SHIFT = 0.05  # at most, as browsers measure it
 STATUS = "document.getElementById('progress').innerText"
 REFUSED = b"HTTP/1.1 %d No\r\nContent-Length: 17\r\nConnection: close\r\n\r\n<main>Gone</main>"
@@ -177,7 +177,7 @@ class TestPage:
                 slow.go.set()
                 name, body = await read_event(lines)
             assert name == "done"
-            assert body["says"] == "Judged: 7 posts found.", "of which more are shown on request"
+            assert body["says"] == "7 old posts fit.", "of which more are shown on request"
             assert "Being judged" not in body["html"]
             assert 'class="figures"' in body["html"]
             assert "<html" not in body["html"]
@@ -186,7 +186,7 @@ class TestPage:
     @pytest.mark.parametrize(
         ("judge", "said"),
         [
-            (scoring(lambda _headline, _candidate: 3), "Judged: nothing for sure."),
+            (scoring(lambda _headline, _candidate: 3), "Nothing found for sure."),
             (failure(500), "Not judged."),
         ],
     )

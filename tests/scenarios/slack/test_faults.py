@@ -125,7 +125,7 @@ async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
 async def test_a_missing_corpus_is_reported_only_to_the_asker(barren: SlackStage) -> None:
     await barren.alice.mentions_bot(barren.general, HEADLINE)
     (answer,) = await barren.replies(1)
-    assert "no corpus" in answer.visible
+    assert "no archive" in answer.visible
     assert answer.ephemeral_to is barren.alice
 
 
