@@ -22,49 +22,78 @@ _KEPT_SECONDS = 86_400
 _LONGEST_SAMPLE = 240  # characters
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
 
-# What archives often speak of, as a headline and as a question.
+# What archives often speak of, as a headline, as a question, and to write about.
 STOCK = (
-    (marked("New tariffs raise prices for consumers"), marked("What was said about tariffs?")),
-    (marked("Inflation eats up wages"), marked("What was said about inflation?")),
-    (marked("Coffee prices hit a record high"), marked("What was said about coffee prices?")),
-    (marked("Storm leaves thousands without power"), marked("What was said about power cuts?")),
+    (
+        marked("New tariffs raise prices for consumers"),
+        marked("What was said about tariffs?"),
+        marked("Tariffs, then and now"),
+    ),
+    (
+        marked("Inflation eats up wages"),
+        marked("What was said about inflation?"),
+        marked("Inflation, then and now"),
+    ),
+    (
+        marked("Coffee prices hit a record high"),
+        marked("What was said about coffee prices?"),
+        marked("Coffee prices, then and now"),
+    ),
+    (
+        marked("Storm leaves thousands without power"),
+        marked("What was said about power cuts?"),
+        marked("Power cuts, then and now"),
+    ),
     (
         marked("Stock market falls sharply as investors panic"),
         marked("What was said about the stock market?"),
+        marked("The stock market, then and now"),
     ),
     (
         marked("President refuses to accept the result of the election"),
         marked("What was said about elections?"),
+        marked("Elections, then and now"),
     ),
     (
         marked("Government shuts down after budget talks fail"),
         marked("What was said about a government shutdown?"),
+        marked("Government shutdowns, then and now"),
     ),
     (
         marked("Central bank raises interest rates again"),
         marked("What was said about interest rates?"),
+        marked("Interest rates, then and now"),
     ),
-    (marked("Workers strike for higher pay"), marked("What was said about strikes?")),
-    (marked("World Cup final decided on penalties"), marked("What was said about the World Cup?")),
+    (
+        marked("Workers strike for higher pay"),
+        marked("What was said about strikes?"),
+        marked("Strikes, then and now"),
+    ),
+    (
+        marked("World Cup final decided on penalties"),
+        marked("What was said about the World Cup?"),
+        marked("The World Cup, then and now"),
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A headline, and a question about its subject; `day` is its date, "" for today."""
+    """A headline, a question and a prompt on one subject; `day` is its date, "" for today."""
 
     headline: str
     day: str = ""
     question: str = ""
+    prompt: str = ""
     text: Candidate | None = None  # the text that comes nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuestion:
-    """A question, and the text of the corpus that comes nearest to it, as pages show them."""
+    """A question, a prompt, and the text that comes nearest to the question, as pages show them."""
 
     question: str
-    subject: str  # of the question
+    prompt: str
     pieces: Sequence[Piece]
     lang: str | None
     author: str | None
@@ -79,16 +108,19 @@ BUNDLED = {
             "Container Ship Wedged Across Canal Halts Trade for Sixth Day",
             "2021-03-28",
             "What was said about the canal?",
+            "The canal, then and now",
         ),
         Example(
             "Flights Grounded Worldwide After Faulty Software Update Freezes Airport Computers",
             "2024-07-19",
             "What was said about computers?",
+            "Computers, then and now",
         ),
         Example(
             "Bank Collapses After Customers Withdraw Deposits by Phone in One Afternoon",
             "2023-03-11",
             "What was said about banks?",
+            "Banks, then and now",
         ),
     ),
     "es": (
@@ -96,16 +128,19 @@ BUNDLED = {
             "Un apagón deja sin luz a toda la costa y paraliza trenes y ascensores",
             "2023-08-16",
             "¿Qué se dijo sobre los apagones?",
+            "Los apagones, antes y ahora",
         ),
         Example(
             "El pan sube por décima vez en un año y la inflación se come los sueldos",
             "2022-10-07",
             "¿Qué se dijo sobre el pan?",
+            "El pan, antes y ahora",
         ),
         Example(
             "Robots sustituyen a los camareros en los restaurantes del puerto",
             "2023-07-02",
             "¿Qué se dijo sobre los robots?",
+            "Los robots, antes y ahora",
         ),
     ),
 }
@@ -161,10 +196,9 @@ async def list_samples(
 
 
 def _describe_sample(example: Example, text: Candidate, words: Words) -> SampleQuestion:
-    subject = extract_subject(example.question).strip("¿? ")
     return SampleQuestion(
         question=example.question,
-        subject=subject[:1].upper() + subject[1:],
+        prompt=example.prompt,
         pieces=view_text(text, words, longest=_LONGEST_SAMPLE),
         lang=text.lang,
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
@@ -180,8 +214,10 @@ async def _try_stock(
     or, if it `asks`, for the question. Raises StorageError."""
     own_words = words_for(_choose_language(corpus, words))
     stock = [
-        Example(own_words.say(headline), question=own_words.say(question))
-        for headline, question in STOCK
+        Example(
+            own_words.say(headline), question=own_words.say(question), prompt=own_words.say(prompt)
+        )
+        for headline, question, prompt in STOCK
     ]
     if corpus.role is CorpusRole.DEMONSTRATION:
         if corpus.documents and not asks:

@@ -78,7 +78,7 @@ async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(web: WebStag
     assert texts(second, QUOTES) == [f"Text {ON_A_PAGE + number}" for number in range(5)]
     assert not second.css(".actions a[rel~=next]")
     for page, said in ((first, "Page 1 of 2"), (second, "Page 2 of 2")):
-        assert texts(page, ".facts")[0].endswith(said) and texts(page, ".pages .meta") == [said]
+        assert said in texts(page, ".facts")[0] and texts(page, ".pages .meta") == [said]
     assert one(second, ".actions a[rel~=prev]").attributes["href"] == "/corpora/ana/2016/07"
     for strange in ("0", "-1", "x", "99999", "9" * 40):
         assert (await web.get("/corpora/ana/2016/07", page=strange)).status_code == 200

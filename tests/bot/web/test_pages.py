@@ -270,7 +270,7 @@ class TestSearch:
 
     async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/search", q="zebra"))
-        assert texts(page, ".nothing") == ["No post says that."]
+        assert texts(page, ".vain") == ["No post says that."]
         assert "question=zebra" in str(one(page, ".actions a").attributes["href"])
 
 

@@ -100,7 +100,7 @@ async def test_without_posts_the_months_of_the_archive_are_a_way_on(
 
 async def test_words_that_are_not_looked_for_are_not_called_unsaid(coffee_web: WebStage) -> None:
     page = read(await coffee_web.get("/search", q="the"))
-    assert texts(page, "[role=note]") and not page.css(".nothing")
+    assert texts(page, "[role=note]") and not page.css(".vain")
 
 
 async def test_links_of_older_versions_lead_to_the_search(coffee_web: WebStage) -> None:

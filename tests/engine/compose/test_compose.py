@@ -126,8 +126,8 @@ async def test_the_web_is_asked_for_what_is_missing_and_cited_by_its_address(ben
 @pytest.mark.parametrize(
     ("web", "change", "why"),
     [
-        (None, {}, "No web search is set up"),
-        (MemoryWeb(available=False), {}, "No web search is set up"),
+        (None, {}, "Only the archives were asked"),
+        (MemoryWeb(available=False), {}, "Only the archives were asked"),
         (MemoryWeb(), {"web": False}, "as wished"),
     ],
 )
@@ -268,7 +268,7 @@ async def test_an_empty_library_asks_no_model(bench: Bench) -> None:
     assert got.variants == () and bench.server.calls == 0
     assert str(got.notice) == (
         "Nothing was written: nothing was found about this in me."
-        " No web search is set up: only the archives were asked."
+        " Only the archives were asked, not the web."
     )
 
 
