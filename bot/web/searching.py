@@ -87,7 +87,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         ),
         more=len(hits) > page * ON_A_PAGE,
         month_names=words.months,
-        years=[] if listed else await _list_years(shared, selected, words),
+        years=[] if listed or nothing else await _list_years(shared, selected, words),
         line=await _draw_line(shared, answer) if answer and listed else None,
         summary=_summarise(answer, words) if answer else None,
         notice=_say_notices(answer, words, nothing=nothing) if answer else None,

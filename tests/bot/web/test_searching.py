@@ -87,15 +87,24 @@ async def test_a_line_shows_in_which_years_of_the_archive_posts_were_written(
     assert few.css(".entries") and not few.css(".bars"), "its date says it"
 
 
-@pytest.mark.parametrize("query", ["", "zebra", "zebra xylophone"])
-async def test_without_posts_the_months_of_the_archive_are_a_way_on(
-    archive: WebStage, query: str
-) -> None:
-    page = read(await archive.get("/search", q=query))
+async def test_the_months_of_the_archive_stand_below_an_empty_search(archive: WebStage) -> None:
+    page = read(await archive.get("/search"))
     assert [link.attributes["href"] for link in page.css("section .months a")] == [
         "/corpora/ana/2016/07", "/corpora/ana/2017/06", "/corpora/ana/2018/06",
     ]  # fmt: skip
     assert texts(page, "h2#archive") == ["ana · 6 posts"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("zebra", "No post says that."), ("zebra xylophone", "No post says any of this.")],
+)
+async def test_a_search_in_vain_leads_to_the_months(
+    archive: WebStage, query: str, said: str
+) -> None:
+    page = read(await archive.get("/search", q=query))
+    assert texts(page, ".vain") == [said]
+    assert "/corpora/ana" in [link.attributes["href"] for link in page.css(".next a")]
 
 
 async def test_words_that_are_not_looked_for_are_not_called_unsaid(coffee_web: WebStage) -> None:
