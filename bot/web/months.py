@@ -75,6 +75,7 @@ class LineOfYears:
 
     bars: Sequence[Bar]
     parts: int  # with or without posts
+    months: int  # of a part
     most: int  # posts of the highest bar
     ticks: Sequence[tuple[float, str]]  # where some of the years begin
 
@@ -256,6 +257,7 @@ def draw_line(counted: Mapping[str, int], span: range, *, finest: int = 1) -> Li
             for place, number in sorted(posts.items())
         ],
         parts=parts,
+        months=step,
         most=most,
         ticks=[
             (round(1200 * at / step / parts, 2), str(span[at])) for at in range(0, len(span), apart)
