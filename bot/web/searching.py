@@ -111,18 +111,19 @@ async def _draw_line(shared: SharedState, answer: QueryAnswer) -> LineOfYears | 
 
 async def _count_parts(
     shared: SharedState, answer: QueryAnswer, words: Words
-) -> Sequence[tuple[str, str]]:
-    """Return the words of a query without hits, each with how many posts have it alone. Raises
-    StorageError."""
+) -> Sequence[tuple[str, str, Sequence[ArchiveEntry]]]:
+    """Return the words of a query without hits, each with how many posts have it alone, and the
+    best of these. Raises StorageError."""
     query = answer.query
     if len(query.groups) + len(query.filters) + len(query.excluded) < 2:
         return ()
     corpus = await shared.app.corpus(answer.corpus)
-    counted = list[tuple[str, str]]()
+    counted = list[tuple[str, str, Sequence[ArchiveEntry]]]()
     for group in query.groups[:_MOST_PARTS]:
         alone = await answer_query(shared.app, corpus, Query(groups=(group,)), limit=1)
         posts = words.count("{number} post", "{number} posts", alone.counts.passing)
-        counted.append((str(group), posts if alone.hits else ""))
+        best = await _describe_hits(shared, alone, alone.hits[:1], words) if alone.hits else ()
+        counted.append((str(group), posts if alone.hits else "", best))
     return counted
 
 

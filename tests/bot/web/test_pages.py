@@ -266,7 +266,8 @@ class TestSearch:
         page = read(await coffee_web.get("/search", q="coffee ghost:yes"))
         assert '"ghost:" is no filter' in texts(page, ".statement + .fields + .note")[0]
         assert texts(page, ".statement") == ["No post has all of this at once."]
-        assert texts(page, ".statement + .fields a") == ["coffee"], "each word that posts have"
+        assert texts(page, ".statement + .fields dt a") == ["coffee"], "each word that posts have"
+        assert len(page.css(".fields dd blockquote")) == 1, "the best of them"
 
     async def test_empty_search_is_reported(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/search", q="zebra"))
