@@ -213,11 +213,14 @@ class TestQuestions:
     ) -> None:
         monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
         async with ModelServer([]) as model, web_stage(judging(coffee_url, model)) as stage:
-            for path in ("/ask", "/compose", "/ask?corpus=all"):
+            for path in ("/ask", "/ask?corpus=all"):
                 page = read(await stage.get(path))
                 quotes = texts(page, ".tries blockquote")
                 assert len(texts(page, ".tries a")) == len(quotes) > 0
                 assert all(any(quote in tweet for tweet in TWEETS) for quote in quotes)
+            page = read(await stage.get("/compose"))
+            [quoted] = [text for text in TWEETS if text in texts(page, ".sample .tweet")[0]]
+            assert texts(page, ".sample .tweet")[0].endswith(f"“{quoted}” [1]")
         assert model.calls == 0
 
 

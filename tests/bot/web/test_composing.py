@@ -249,8 +249,8 @@ class TestPage:
         monkeypatch.setattr("bot.web.examples._PATIENCE", PATIENCE)
         page = read(await stage.get("/compose"))
         assert "It draws on the posts of" in texts(page, ".note")[0]
-        example = page.css(".tries a")[0]
-        tried = read(await stage.get(href(page, ".tries a")))
+        example = page.css(".examples a")[0]
+        tried = read(await stage.get(href(page, ".examples a")))
         assert example.text() == one(tried, "#prompt").text()
 
     async def test_form_sent_by_script_gets_steps_and_an_html_fragment(
