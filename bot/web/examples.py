@@ -95,6 +95,7 @@ class SampleQuestion:
     question: str
     prompt: str
     pieces: Sequence[Piece]
+    is_cut: bool
     lang: str | None
     author: str | None
     date_text: str
@@ -200,6 +201,7 @@ def _describe_sample(example: Example, text: Candidate, words: Words) -> SampleQ
         question=example.question,
         prompt=example.prompt,
         pieces=view_text(text, words, longest=_LONGEST_SAMPLE),
+        is_cut=len(text.text) > _LONGEST_SAMPLE,
         lang=text.lang,
         author=format_signature(text.voice, text.author, in_item=text.place is not None),
         date_text=say_date(text.created_at, text.dated_by, words),
