@@ -430,7 +430,7 @@ class TestEveryPage:
         for path, action, archives in (
             ("/nothing", "/prophecy", "aside .voices [href*='/corpora/']"),
             ("/documents/demo/0", "/search", ".kick a"),
-            ("/corpora/gone", None, ".voices a"),
+            ("/corpora/gone", None, ".voices h2 a"),
         ):
             page = LexborHTMLParser((await coffee_web.get(path, **HEADLINE_AND_DATE)).text)
             assert [form.attributes["action"] for form in page.css("form")] == [action] * bool(
@@ -522,7 +522,7 @@ async def test_largest_corpus_is_preselected(web: WebStage) -> None:
 async def test_the_invented_archive_stands_after_real_ones(web: WebStage) -> None:
     for name in ("demo", "real"):
         await load(web.app.database, name, [document("1", "coffee")])
-    for path, names in (("/", "#corpus option:not([value=all])"), ("/corpora", ".voices a")):
+    for path, names in (("/", "#corpus option:not([value=all])"), ("/corpora", ".voices h2 a")):
         assert texts(read(await web.get(path)), names) == ["real", "demo"], path
 
 
