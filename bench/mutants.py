@@ -133,7 +133,7 @@ class Mutant:
 
     @property
     def fault(self) -> str:
-        before, after = (ast.unparse(one).splitlines()[0] for one in (self.node, self.faulty))
+        before, after = (ast.unparse(node).splitlines()[0] for node in (self.node, self.faulty))
         return f"{before} -> {after}"
 
     @property

@@ -240,11 +240,11 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
         own = [
             parameter for name, parameter in signature(work).parameters.items() if name != "options"
         ]
-        each = fields(options)  # type: ignore[arg-type]  # a dataclass
-        parameters = [parameter for one in each for parameter in _list_arguments(one)]
+        members = fields(options)  # type: ignore[arg-type]  # a dataclass
+        parameters = [parameter for member in members for parameter in _list_arguments(member)]
 
         def command(**arguments: object) -> None:
-            values = {one.name: _take_value(one, arguments) for one in each}
+            values = {member.name: _take_value(member, arguments) for member in members}
             work(**arguments, options=options(**values))
 
         command.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]  # typer reads it
@@ -255,21 +255,21 @@ def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
     return spread
 
 
-def _list_arguments(one: Field[Any]) -> list[Parameter]:
-    options = one.metadata.get("options")
+def _list_arguments(member: Field[Any]) -> list[Parameter]:
+    options = member.metadata.get("options")
     if options is None:
-        kind, default = Parameter.KEYWORD_ONLY, one.default
-        return [Parameter(one.name, kind, default=default, annotation=one.type)]
+        kind, default = Parameter.KEYWORD_ONLY, member.default
+        return [Parameter(member.name, kind, default=default, annotation=member.type)]
     return [
         Parameter(name, Parameter.KEYWORD_ONLY, default="", annotation=annotation)
         for name, annotation in options.items()
     ]
 
 
-def _take_value(one: Field[Any], arguments: dict[str, object]) -> object:
-    options = one.metadata.get("options")
+def _take_value(member: Field[Any], arguments: dict[str, object]) -> object:
+    options = member.metadata.get("options")
     if options is None:
-        return arguments.pop(one.name)
+        return arguments.pop(member.name)
     return {name: arguments.pop(name) for name in options}
 
 

@@ -405,8 +405,8 @@ async def _show_settings(request: Request, chat: Chat, app: App) -> Reply:
 def _label_value(name: str, value: str, words: Words) -> str:
     if name == "threshold":
         return words.say(THRESHOLD_LABELS[value])
-    shown = _translate_value(value, words)
-    return shown if name == "language" else f"{_translate_name(name, words)} {shown}"
+    translated = _translate_value(value, words)
+    return translated if name == "language" else f"{_translate_name(name, words)} {translated}"
 
 
 def _build_button(label: str, key: str, value: str) -> Button:

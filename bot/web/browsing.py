@@ -60,7 +60,7 @@ async def describe_archives(
     shared: SharedState, corpora: Sequence[Corpus], words: Words
 ) -> Sequence[tuple[Corpus, Sequence[str], LineOfYears | None]]:
     """Return archives with the dates of their first and last text, and a line of their years, all
-    to one scale. Raises StorageError."""
+    over the same years. Raises StorageError."""
     counted = {corpus.name: await shared.count_months(corpus) for corpus in corpora}
     span = span_years(when for months in counted.values() for when in months)
     return [

@@ -199,7 +199,8 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
         raise UsageError(
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
-    _, corpora = await list_choices(shared, corpus)
+    words = find_visitor(request).words
+    _, corpora = await list_choices(shared, corpus, words.language)
     thread = form.get("thread") == "on"
     inputs = (prompt, corpora, thread)
 
@@ -216,7 +217,7 @@ async def _show_composition(request: Request, shared: SharedOf) -> Response:
         thread=thread,
         variants=_VARIANTS,
     )
-    run, words = _prepare_run(shared, request_to_write), find_visitor(request).words
+    run = _prepare_run(shared, request_to_write)
     steps: asyncio.Queue[object] = asyncio.Queue()
     steps.put_nowait({"says": words.say("Reading and writing…")})
 
@@ -251,17 +252,17 @@ async def _render_page(
     thread: bool = False,
 ) -> Response:
     words = find_visitor(request).words
-    corpora, chosen = await list_choices(shared, corpus, words.language)
+    corpora, selected = await list_choices(shared, corpus, words.language)
     return render_template(
         request,
         "compose.html",
         prompt=prompt,
         thread=thread,
-        asked=ProphecyForm(headline="", date=None, corpus=chosen),
+        asked=ProphecyForm(headline="", date=None, corpus=selected),
         corpora=corpora,
         samples=()
         if outcome
-        else await list_samples(shared, await shared.app.corpus(chosen), words),
+        else await list_samples(shared, await shared.app.corpus(selected), words),
         **_describe_outcome(outcome, words),
     )
 

@@ -67,7 +67,7 @@ Your last answer could not be read. Answer exactly in this form: \
 )
 
 NOT_ASKED = Message("The web was not asked, as wished.")
-_NO_PROVIDER = Message("Only the archives were asked, not the web.")
+_NO_PROVIDER = Message("Only the archives were asked, as there is no web search here.")
 _PRIVATE = Message("The web was not asked: a search could tell it what private texts say.")
 EVIDENCE_TOKENS = 3000  # of an answer
 MAX_FACTS = 10

@@ -80,7 +80,7 @@ exactly in this form: \
 _CALL = re.compile(r"(?<![\w@＠])[@＠]++(?=\w)")
 _COUNTER = re.compile(r"^\W*(\d{1,2})\s?/\s?(\d{0,2})(?!\d)[\s.:)]*")
 _SOURCES = re.compile(r"^\W*(?:sources?|fuentes?|quellen?|fontes?|fonti)\s*:", re.IGNORECASE)
-_QUOTATION = re.compile(r"[\"“«][^\"“”«»\[\]]+[\"”»]")
+_WORD = re.compile(r"\w")
 _ENDED = re.compile(r"[.!?…][\"”’»)]*$")
 # 'in the U.S. [1].': the stop after what is cited, where the sentence has ended before it.
 _SECOND_STOP = re.compile(r"([.!?…][\"”’»)]*\s*(?:\[[^\]]{0,40}\]\s*)+)\.\s*$")
@@ -272,11 +272,16 @@ def _join_attributions(parts: Iterable[str]) -> Iterator[str]:
     quotation = ""
     for part in parts:
         joined = f"{quotation} {part}".lstrip()
-        quotation = joined if _QUOTATION.fullmatch(part) else ""
+        quotation = joined if _is_quotation(part) else ""
         if not quotation:
             yield joined
     if quotation:
         yield quotation
+
+
+def _is_quotation(text: str) -> bool:
+    """Return whether a sentence has words, all of them within quotation marks."""
+    return bool(_WORD.search(text)) and not _WORD.search(without_quotations(text))
 
 
 def read_sentence(

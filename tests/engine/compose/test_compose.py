@@ -268,7 +268,7 @@ async def test_an_empty_library_asks_no_model(bench: Bench) -> None:
     assert got.variants == () and bench.server.calls == 0
     assert str(got.notice) == (
         "Nothing was written: nothing was found about this in me."
-        " Only the archives were asked, not the web."
+        " Only the archives were asked, as there is no web search here."
     )
 
 

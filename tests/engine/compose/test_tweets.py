@@ -144,6 +144,7 @@ def test_a_sentence_has_one_end(text: str, shown: str) -> None:
         ("“Why? Why!” “Never.” Ann asks [1].", ["“Why? Why!” “Never.” Ann asks."]),
         ("“It is a disaster!” [1] It rose.", ["“It is a disaster!”", "It rose."]),
         ("“It is a disaster!”", ["“It is a disaster!”"]),
+        ("„Ein Desaster!“ Ann schrieb [1].", ["„Ein Desaster!“ Ann schrieb."]),
     ],
 )
 def test_a_quotation_belongs_to_what_says_whose_it_is(text: str, sentences: list[str]) -> None:
