@@ -50,7 +50,7 @@ async def pages_of(client: httpx.AsyncClient) -> Sequence[Page]:
     example = _link(home, ".story a, .examples a")
     answer = LexborHTMLParser((await client.get(example, follow_redirects=True)).text)
     word = (_texts(answer, "mark") or ["the"])[0]
-    corpus = _link(home, ".voices a[href^='/corpora/']")
+    corpus = await _follow(client, "/corpora", ".voices h2 a")
     found = [
         Page("home", "/"),
         Page("home-es", "/?lang=es"),
