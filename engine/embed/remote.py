@@ -11,6 +11,7 @@ import orjson
 import stamina
 
 from engine.budget import BudgetSource, PlannedCall
+from engine.errors import CorpusWithheld
 from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import Transport
@@ -251,3 +252,24 @@ def _choose_retry(error: Exception) -> bool | float:
     if error.retry_after is None:
         return True
     return error.retry_after if error.retry_after <= _LONGEST_WAIT else False
+
+
+class WithheldEmbedder:
+    """Sends nothing and raises an error that says why.
+
+    `name` is the model's, because vectors of it may already be stored.
+    """
+
+    dimensions = None
+
+    def __init__(self, name: str, refusal: CorpusWithheld) -> None:
+        self.name = name
+        self._refusal = refusal
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port
+        """Raise CorpusWithheld."""
+        raise CorpusWithheld(self._refusal.message, fix=self._refusal.fix)
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Raise CorpusWithheld."""
+        raise CorpusWithheld(self._refusal.message, fix=self._refusal.fix)

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import outdated_notice
-from engine.embed.store import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.question import Meaning
@@ -37,6 +36,7 @@ from engine.settings.searching import ProphecySettings
 from engine.text.address import address_candidate
 from engine.text.terms import count_telling_words, has_own_words
 from engine.values import Corpus
+from engine.vectors import WORD_COUNTERS
 
 if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases

@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.embed.local import how_to_embed
-from engine.embed.store import SCALES
 from engine.errors import ModelError, ModelUnreachable, NotAnswerable
 from engine.messages import Message, for_operators
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
 from engine.search import Candidate, Filters, Mode
 from engine.values import Corpus
-from engine.vectors import Vector, VectorSpace, format_percent
+from engine.vectors import SCALES, Vector, VectorSpace, format_percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _LONGEST_QUESTION = 1000  # characters

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
-from engine.embed.store import SCALES, TUNED, VectorStore, embed_batch, split_batches
+from engine.embed.fill import embed_batch, split_batches
 from engine.errors import (
     ModelError,
     StorageError,
@@ -19,11 +19,11 @@ from engine.errors import (
     VectorsUnsupported,
 )
 from engine.messages import Message
-from engine.ports import Embedder
+from engine.ports import Embedder, VectorStore
 from engine.search import Candidate
 from engine.settings.searching import SearchSettings
 from engine.values import Closable, Corpus
-from engine.vectors import Vector
+from engine.vectors import SCALES, TUNED, Vector
 
 _LONGEST_QUESTION = 1000  # characters
 _AT_ONCE = 8  # texts, which are stored together

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.embed.store import WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import SearchIndex
@@ -31,6 +30,7 @@ from engine.text.clean import camel_parts, make_searchable
 from engine.text.language import NAMES, language_code
 from engine.text.terms import folded_words
 from engine.values import Corpus
+from engine.vectors import WORD_COUNTERS
 
 if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases

@@ -29,7 +29,7 @@ from bench.store import filled, opened, server
 from bench.timing import Output
 from bot.app import open_app
 from bot.settings import load_settings
-from engine.embed.store import SCALES
+from engine.vectors import SCALES
 from tests.db.loading import document
 from tests.db.vectors import require_vectors
 from tests.scenarios.stage import load_tweets

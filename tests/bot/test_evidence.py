@@ -15,7 +15,7 @@ from db.logs import Asker, Origin
 from db.model_cache import Ledger, WebPages
 from db.pool import Database
 from engine.budget import BudgetSource
-from engine.embed.store import NullEmbedder
+from engine.embed.fill import NullEmbedder
 from engine.errors import SettingsError, WebSearchError
 from engine.values import Corpus, Kind
 from tests.fakes.articles import REPORT

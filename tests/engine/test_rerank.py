@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from engine.budget import Budget
-from engine.embed.local import LocalEmbedder
-from engine.embed.process import LONGEST
-from engine.embed.store import TUNED
+from engine.embed.local import LONGEST, LocalEmbedder
 from engine.errors import (
     BudgetExhausted,
     ModelAnswerInvalid,
@@ -27,7 +25,7 @@ from engine.messages import Message
 from engine.rerank import CrossEncoderReranker, MeaningReranker, RemoteReranker, read_scores
 from engine.settings.models import RerankSettings
 from engine.values import Usage
-from engine.vectors import Vector
+from engine.vectors import TUNED, Vector
 from tests.engine.embed.libraries import Library, put_library
 from tests.engine.passages import scored
 from tests.fakes.ports import MemoryLedger

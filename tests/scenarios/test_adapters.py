@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bot.commands import standard_commands
-from engine.embed.store import TUNED
-from engine.vectors import Vector
+from engine.vectors import TUNED, Vector
 from tests.ages import read_years
 from tests.database import allow_connections
 from tests.fakes.model import failure, slow

@@ -12,8 +12,8 @@ import pytest
 from bot.cli.embed import ProgressLines
 from db.pool import Database
 from engine.embed.local import is_installed
-from engine.embed.store import RANGE
 from engine.extras import how_to_install
+from engine.vectors import RANGE
 from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked

@@ -11,9 +11,9 @@ from db.search.embeddings import Embeddings
 from db.search.nearest import CorpusVocabulary
 from engine.embed.fill import KeepUp, Slice, fill_vectors, share_moved
 from engine.embed.local import TfidfEmbedder
-from engine.embed.store import range_of
 from engine.errors import StorageError
 from engine.values import Corpus
+from engine.vectors import range_of
 from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import document, load, load_texts
 from tests.db.vectors import WordModel
@@ -125,7 +125,7 @@ async def test_a_turn_after_a_restart_makes_nothing_twice(
 async def test_texts_claimed_by_another_process_are_not_embedded(
     database: Database, embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.embed.store.RANGE", 2)
+    monkeypatch.setattr("engine.vectors.RANGE", 2)
     corpus = await load_texts(database, "c", [f"text {n}" for n in range(6)])
     model_id = await embeddings.prepare("words", 16)
     held = range_of((await embeddings.find_unembedded(corpus, model_id, await ids(database)))[0].id)

@@ -11,10 +11,18 @@ from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import ENOUGH, FillResult, fill_vectors
-from engine.embed.store import SETTLING, ids_of, range_of
 from engine.errors import EmbeddedElsewhere
 from engine.values import Corpus
-from engine.vectors import CorpusWords, NewVector, Scale, Vector, source_of
+from engine.vectors import (
+    SETTLING,
+    CorpusWords,
+    NewVector,
+    Scale,
+    Vector,
+    ids_of,
+    range_of,
+    source_of,
+)
 from tests.database import fetch_rows, fetch_value, run_sql
 from tests.db.loading import load_texts
 from tests.db.vectors import WordModel, require_vectors
@@ -71,7 +79,7 @@ class Process:
 @pytest.fixture(autouse=True)
 async def _small_ranges(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     await require_vectors(database)
-    monkeypatch.setattr("engine.embed.store.RANGE", 8)
+    monkeypatch.setattr("engine.vectors.RANGE", 8)
     monkeypatch.setattr(Counting, "settled", 0)
 
 

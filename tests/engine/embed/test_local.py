@@ -19,12 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.embed.local import DIMENSIONS, LocalEmbedder, hash_lexemes, is_installed
-from engine.embed.process import LONGEST
-from engine.embed.store import SCALES, TUNED, NullEmbedder
+from engine.embed.fill import NullEmbedder
+from engine.embed.local import DIMENSIONS, LONGEST, LocalEmbedder, hash_lexemes, is_installed
 from engine.errors import ModelUnreachable, SettingsError, TextSetAside
 from engine.extras import how_to_add, how_to_install
-from engine.vectors import Prefixes, Vector, source_of
+from engine.vectors import SCALES, TUNED, Prefixes, Vector, source_of
 from tests.engine.embed.libraries import Library, put_library
 from tests.patience import until
 
@@ -272,7 +271,7 @@ class Kept:
 async def test_a_text_that_ends_the_process_twice_is_set_aside_and_the_others_go_on(
     tiny: Library, deed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.embed.process._SECONDS", 0.1)
+    monkeypatch.setattr("engine.embed.local._SECONDS", 0.1)
     kept = Kept()
     texts = ["one", f"a {deed}", "three", f"{deed}!"]
     async with embedding(tiny, set_aside=kept) as embedder:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.embed.store import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
 from engine.prophecy.question import Meaning
@@ -20,7 +19,7 @@ from engine.prophecy.retrieve import (
 )
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
 from engine.values import Corpus
-from engine.vectors import Scale, Vector, VectorSpace
+from engine.vectors import SCALES, Scale, Vector, VectorSpace
 from tests.engine.candidates import CORPUS, candidate
 from tests.engine.prophecy.terms import term
 
