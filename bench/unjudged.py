@@ -48,7 +48,7 @@ from engine.ingest.normalise import normalise
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.prophecy.headline import read_headline
-from engine.prophecy.rerank import TUNED_MODELS
+from engine.prophecy.meaning import TUNED_MODELS
 from engine.search import Mode, Prophecy, SearchRequest
 
 if TYPE_CHECKING:

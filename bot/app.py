@@ -32,9 +32,8 @@ from engine.corpora import chosen_corpora, resolve_corpus
 from engine.glossary.groups import fold_terms
 from engine.ports import Descriptions, PhraseIndex
 from engine.process_pool import ProcessPool
-from engine.prophecy.merge import prophesy_from_all
-from engine.prophecy.prophecy import Prophet
-from engine.prophecy.question import Meaning
+from engine.prophecy.meaning import Meaning
+from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 

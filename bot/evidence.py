@@ -24,7 +24,7 @@ from engine.errors import CorpusWithheld, WebSearchError
 from engine.llm.endpoint import Consent, embeddings_endpoint, rerank_endpoint
 from engine.messages import Message
 from engine.ports import Embedder, Reranker
-from engine.prophecy.rerank import HeadlineReranker
+from engine.prophecy.meaning import HeadlineReranker
 from engine.settings.models import REMOTE_BATCH
 from engine.values import Corpus
 

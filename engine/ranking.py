@@ -135,12 +135,15 @@ def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
     return sorted(scores, key=lambda item: -scores[item])
 
 
-def list_ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
-    """Return for each item its rank, from 1, in each named ranking that contains it."""
+def list_ranks(
+    rankings: Iterable[tuple[str, Sequence[_Item]]],
+) -> dict[_Item, dict[str, int]]:
+    """Return for each item its best rank, from 1, in the rankings of each name that contain it."""
     ranks: dict[_Item, dict[str, int]] = {}
-    for name, ranking in rankings.items():
+    for name, ranking in rankings:
         for rank, item in enumerate(ranking, start=1):
-            ranks.setdefault(item, {})[name] = rank
+            named = ranks.setdefault(item, {})
+            named[name] = min(rank, named.get(name, rank))
     return ranks
 
 

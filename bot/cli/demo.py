@@ -22,8 +22,8 @@ from engine.corpora import DEMO_CORPUS
 from engine.judge.answer import MAX_BEST
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
+from engine.prophecy.meaning import Meaning
 from engine.prophecy.prophecy import NO_MODEL, Prophet
-from engine.prophecy.question import Meaning
 from engine.search import Candidate, Headline, HitKind, SearchRequest, Verdict
 from engine.values import Corpus
 

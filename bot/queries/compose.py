@@ -18,7 +18,7 @@ from engine.compose.select import SAME_MEANING, extract_topic, internal_passages
 from engine.errors import ModelError
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
-from engine.prophecy.question import HONEST, embedder_of, is_comparable, vector_of
+from engine.prophecy.meaning import HONEST, embedder_of, is_comparable, vector_of
 from engine.search import Mode, SearchRequest
 from engine.values import Corpus
 from engine.vectors import Vector

@@ -26,7 +26,7 @@ from engine.corpora import ALL, bound_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
-from engine.prophecy.question import describe_partial_vectors, fetch_similarities, question_of
+from engine.prophecy.meaning import describe_partial_vectors, fetch_similarities, question_of
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
 from engine.query.parser import parse_query

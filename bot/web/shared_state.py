@@ -41,8 +41,7 @@ from engine.compose.composition import Composition
 from engine.corpora import ALL, corpora_of_kind, corpus_named
 from engine.errors import SeveralCorpora
 from engine.messages import Message
-from engine.prophecy.merge import prophesy_from_all
-from engine.prophecy.prophecy import Prophet
+from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Prophecy, SearchRequest
 from engine.values import Corpus, Kind
 

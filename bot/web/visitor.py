@@ -23,7 +23,7 @@ from engine.corpora import ALL, chosen_corpora, meant_corpora
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.prophecy.merge import prophesy_from_all
+from engine.prophecy.prophecy import prophesy_from_all
 from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 

@@ -1,59 +1,16 @@
-"""One headline asked of several corpora: the answer of each, and one answer of all."""
+"""The answers of several corpora to one headline as one answer. Pure."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Protocol
 
-from engine.corpora import ALL, bound_corpora
+from engine.corpora import ALL
 from engine.messages import Message, join_messages
 from engine.prophecy.score import level_hits, order_hits
-from engine.search import Expansion, Hit, Prophecy, SearchRequest, Term, Verdict
+from engine.search import Expansion, Hit, Prophecy, Term, Verdict
+from engine.text.address import name_voice
 from engine.values import Corpus, add_usage
-
-_AT_ONCE = 4  # corpora of one headline; each asks the database several questions at once
-
-
-class Prophesies(Protocol):
-    """Answers a headline from one corpus."""
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        """The weights of the parts of scores, by name."""
-
-    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Return the best hits. Raises the errors of the search index."""
-
-
-async def prophesy_from_all(
-    prophet: Prophesies, corpora: Sequence[Corpus], request: SearchRequest
-) -> Prophecy:
-    """Answer a headline from every one of `corpora`, of which there must be at least one.
-
-    A few are searched and judged at once; each call to a model reserves its part of the budget
-    first, so that together they spend no more than one after the other. Raises what fails first.
-    """
-    corpora, left_out = bound_corpora(corpora)
-    room = asyncio.Semaphore(_AT_ONCE)
-
-    async def answer_corpus(corpus: Corpus) -> Prophecy:
-        async with room:
-            return await prophet.prophesy(corpus, request)
-
-    tasks = [asyncio.ensure_future(answer_corpus(corpus)) for corpus in corpora]
-    try:
-        prophecies = await asyncio.gather(*tasks)
-    finally:  # one may have failed, and nobody waits for the others any more
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    answer = prophecies[0]
-    if len(corpora) > 1:
-        pairs = list(zip(corpora, prophecies, strict=True))
-        answer = merge_prophecies(pairs, request.limit, prophet.weights)
-    return replace(answer, notice=_join_distinct([left_out, answer.notice])) if left_out else answer
 
 
 def merge_prophecies(
@@ -66,12 +23,10 @@ def merge_prophecies(
     which are made comparable. There must be at least one answer, and all must be to one headline.
     """
     prophecies = [prophecy for _, prophecy in answers]
-    hits = _rank_best(
-        [(corpus, answer.hits) for corpus, answer in answers], limit, weights, after=0
-    )
-    near = _rank_best(
-        [(corpus, answer.near) for corpus, answer in answers], limit, weights, after=len(hits)
-    )
+    of_hits = [(corpus, answer.hits) for corpus, answer in answers]
+    of_near = [(corpus, answer.near) for corpus, answer in answers]
+    hits = _rank_best(of_hits, limit, weights, after=0)
+    near = _rank_best(of_near, limit, weights, after=len(hits))
     by_meaning = next(
         (answered for answered in prophecies if answered.embedding_model), prophecies[0]
     )
@@ -100,7 +55,11 @@ def _rank_best(
     *,
     after: int,
 ) -> tuple[Hit, ...]:
-    named = [_name_author(hit, corpus) for corpus, hits in answers for hit in hits]
+    named = [
+        replace(hit, candidate=name_voice(hit.candidate, corpus))
+        for corpus, hits in answers
+        for hit in hits
+    ]
     ordered = sorted(level_hits(named, weights), key=_build_order_key)[:limit]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=after + 1))
 
@@ -111,14 +70,6 @@ def _build_order_key(hit: Hit) -> tuple[object, ...]:
     return (judgment is None, -(judgment or 0.0), hit.rank if judgment else 0, *order_hits(hit))
 
 
-def _name_author(hit: Hit, corpus: Corpus) -> Hit:
-    """Return the hit with its corpus, and with the voice of that if it names neither voice nor
-    author."""
-    candidate = hit.candidate
-    voice = candidate.voice if candidate.voice or candidate.author else corpus.voice
-    return replace(hit, candidate=replace(candidate, corpus=corpus.name, voice=voice))
-
-
 def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
     for term in chain.from_iterable(prophecy.terms for prophecy in prophecies):
@@ -127,20 +78,15 @@ def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
         before = terms.get(written)
         if before is None or (before.neighbour_of and not term.neighbour_of):
             terms[written] = term
-        elif not before.neighbour_of and not term.neighbour_of:
-            terms[written] = _join_terms(before, term)
+        elif not before.neighbour_of and not term.neighbour_of:  # their languages may differ
+            terms[written] = replace(
+                before,
+                lexemes=tuple(dict.fromkeys((*before.lexemes, *term.lexemes))),
+                document_frequency=before.document_frequency + term.document_frequency,
+                max_tf=max(before.max_tf, term.max_tf),
+                read_in={**before.read_in, **term.read_in},
+            )
     return tuple(terms.values())
-
-
-def _join_terms(one: Term, other: Term) -> Term:
-    """Return a word with its lexemes in both archives: their languages may differ."""
-    return replace(
-        one,
-        lexemes=tuple(dict.fromkeys((*one.lexemes, *other.lexemes))),
-        document_frequency=one.document_frequency + other.document_frequency,
-        max_tf=max(one.max_tf, other.max_tf),
-        read_in={**one.read_in, **other.read_in},
-    )
 
 
 def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:

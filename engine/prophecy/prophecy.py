@@ -1,4 +1,4 @@
-"""The main job: finding the old texts that foretold a headline.
+"""The main job: finding the old texts that foretold a headline, in one corpus or in several.
 
 headline -> terms, phrases -> candidates -> distinct -> judged, else compared -> scored
 -> hits and near texts
@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from engine.corpora import outdated_notice
+from engine.corpora import bound_corpora, outdated_notice
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
-from engine.prophecy.question import Meaning
-from engine.prophecy.rerank import Comparison, HeadlineReranker, predict_finds
+from engine.prophecy.meaning import Comparison, HeadlineReranker, Meaning, predict_finds
+from engine.prophecy.merge import merge_prophecies
 from engine.prophecy.retrieve import RetrievedCandidates, Retriever
-from engine.prophecy.score import Scorer, lexical_part
+from engine.prophecy.score import Scorer
 from engine.ranking import choose_eldest, group_alike
 from engine.search import (
     Candidate,
@@ -46,6 +46,7 @@ NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
 _SAME_EVENT = timedelta(days=7)  # within which two texts are about it
 _OLD_NEWS_AGE = timedelta(days=30)
+_AT_ONCE = 4  # corpora of one headline; each asks the database several questions at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +119,17 @@ class Prophet:
 
         Raises the errors of the search index.
         """
-        if self.meaning and self.meaning.reranker and self._may_need_reranker(request):
-            self.meaning.reranker.start(corpus)
+        mode = request.mode or self._settings.search.chosen_mode
+        reranker = self.meaning.reranker if self.meaning and request.embeds else None
+        unjudged = self.judge is None or not request.judged
+        if reranker and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK):
+            reranker.start(corpus)  # as the best few are likely to be compared
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
                 request.headline.text,
                 self._narrow_filters(request),
-                self._choose_mode(request),
+                mode,
                 expansion,
             )
         async with self._one_at_a_time():
@@ -145,7 +149,9 @@ class Prophet:
             telling_words=count_telling_words(request.headline.text),
             best=pool.verdict.best,
         )
-        if retrieved.rerank and self._should_rerank(request, pool.verdict):
+        # The best few are compared by meaning in rerank mode, otherwise only if nobody judged them.
+        compares = request.embeds and (mode is Mode.RERANK or not pool.verdict.scores)
+        if retrieved.rerank and compares:
             pool, scorer = await self._compare_best_texts(
                 corpus, request, retrieved.rerank, pool, scorer
             )
@@ -155,11 +161,14 @@ class Prophet:
     def _pool_candidates(self, retrieved: RetrievedCandidates) -> CandidatePool:
         """Return the candidates that have words of their own, of near-identical ones the eldest."""
         worded = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
-        groups = group_alike(worded, similarity=self._settings.similarity)
-        groups = groups[: self._limit_pool(retrieved.expansion)]
+        settings = self._settings
+        # Fewer are judged once a model was asked for phrases: one that named none saw nothing.
+        most = settings.max_with_phrases if retrieved.expansion.model else settings.maximum
+        groups = group_alike(worded, similarity=settings.similarity)[:most]
+        ids = {candidate.id for group in groups for candidate in group}
         return CandidatePool(
             retrieved=retrieved,
-            proposed=_list_proposed_ids(worded, groups),
+            proposed=tuple(text.external_id for text in worded if text.id in ids),
             candidates=[choose_eldest(group) for group in groups],
         )
 
@@ -173,8 +182,9 @@ class Prophet:
     ) -> tuple[CandidatePool, Scorer]:
         """Compare the best few with the headline by meaning. If no text was judged, this decides
         which are hits."""
+        by_words = [replace(text, similarity=None) for text in pool.candidates if text.matched]
         async with self._one_at_a_time():
-            best = scorer.choose_best(_propose_by_words(pool.candidates), reranker.best)
+            best = scorer.choose_best(by_words, reranker.best)
         comparison = await reranker.compare(
             corpus, request.headline.text, best, patience=request.patience
         )
@@ -186,21 +196,6 @@ class Prophet:
         if not pool.verdict.scores:
             scorer = replace(scorer, predictions=predict_finds(comparison))
         return pool, scorer
-
-    def _may_need_reranker(self, request: SearchRequest) -> bool:
-        """Return whether the best few are likely to be compared, as told before the search."""
-        mode = self._choose_mode(request)
-        unjudged = self.judge is None or not request.judged
-        return request.embeds and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK)
-
-    def _should_rerank(self, request: SearchRequest, verdict: Verdict) -> bool:
-        """Return whether to compare the best few by meaning: always in rerank mode, otherwise
-        only if no model has judged them."""
-        rerank = self._choose_mode(request) is Mode.RERANK
-        return request.embeds and (rerank or not verdict.scores)
-
-    def _choose_mode(self, request: SearchRequest) -> Mode | None:
-        return request.mode or self._settings.search.chosen_mode
 
     @asynccontextmanager
     async def _request_phrases(
@@ -220,14 +215,6 @@ class Prophet:
         finally:  # if the block failed, nothing awaits the task any more
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-    def _limit_pool(self, expansion: Expansion) -> int:
-        """Return how many candidates to judge: fewer once a model was asked for phrases.
-
-        A model that named none saw nothing to look for.
-        """
-        settings = self._settings
-        return settings.max_with_phrases if expansion.model else settings.maximum
 
     @asynccontextmanager
     async def _one_at_a_time(self) -> AsyncIterator[None]:
@@ -294,13 +281,7 @@ def _build_prophecy(
         terms=tuple(scorer.terms),
         candidates=pool.proposed,
         verdict=verdict,
-        coverage=max(
-            (
-                lexical_part(candidate, scorer.terms, corpus.searchable, corpus.average_length)
-                for candidate in pool.candidates
-            ),
-            default=0.0,
-        ),
+        coverage=scorer.find_highest_coverage(pool.candidates),
         notice=build_notice(corpus, scorer.terms, search_notice),
         mode=Mode.RERANK if reordered else retrieved.mode,
         embedding_model=comparison.model if comparison else retrieved.model,
@@ -349,19 +330,6 @@ def build_notice(
     return join_messages(message, outdated_notice(corpus), retrieval)
 
 
-def _list_proposed_ids(
-    candidates: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]
-) -> tuple[str, ...]:
-    """Return the external ids of the members of `groups`, in the order of `candidates`."""
-    ids = {candidate.id for group in groups for candidate in group}
-    return tuple(candidate.external_id for candidate in candidates if candidate.id in ids)
-
-
-def _propose_by_words(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that contain words of the headline, without their similarity."""
-    return [replace(candidate, similarity=None) for candidate in candidates if candidate.matched]
-
-
 def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
     """Return the hits with their web addresses, and the kind and the reason that the model gave."""
     return tuple(
@@ -373,3 +341,32 @@ def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple
         )
         for hit in hits
     )
+
+
+async def prophesy_from_all(
+    prophet: Prophet, corpora: Sequence[Corpus], request: SearchRequest
+) -> Prophecy:
+    """Answer a headline from every one of `corpora`, of which there must be at least one.
+
+    A few are searched and judged at once; each call to a model reserves its part of the budget
+    first, so that together they spend no more than one after the other. Raises what fails first.
+    """
+    corpora, left_out = bound_corpora(corpora)
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def answer_corpus(corpus: Corpus) -> Prophecy:
+        async with room:
+            return await prophet.prophesy(corpus, request)
+
+    tasks = [asyncio.ensure_future(answer_corpus(corpus)) for corpus in corpora]
+    try:
+        prophecies = await asyncio.gather(*tasks)
+    finally:  # one may have failed, and nobody waits for the others any more
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    answer = prophecies[0]
+    if len(corpora) > 1:
+        pairs = list(zip(corpora, prophecies, strict=True))
+        answer = merge_prophecies(pairs, request.limit, prophet.weights)
+    return replace(answer, notice=join_messages(left_out, answer.notice)) if left_out else answer

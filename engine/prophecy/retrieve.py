@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import SearchIndex
-from engine.prophecy.question import (
+from engine.prophecy.meaning import (
+    HeadlineReranker,
     Meaning,
     OnlyWords,
     VectorQuestion,
@@ -23,7 +24,6 @@ from engine.prophecy.question import (
     question_or_words,
     vector_of,
 )
-from engine.prophecy.rerank import HeadlineReranker
 from engine.ranking import fuse_rankings, idf, list_ranks
 from engine.search import Candidate, Expansion, Filters, Mode, Term
 from engine.text.clean import camel_parts, make_searchable
@@ -76,7 +76,8 @@ def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Cor
     matched = {
         place: frequency
         for place, frequency in candidate.matched.items()
-        if not _is_part(terms[place], parts, words)
+        # It must not stand only in a part of a longer handle.
+        if (_stands_in(terms[place].lexemes, words) or not _stands_in(terms[place].lexemes, parts))
         and not _is_false_stem(terms[place], language, words)
     }
     if len(matched) == len(candidate.matched):
@@ -118,16 +119,11 @@ def _split_names(candidate: Candidate, lexemes: Collection[str]) -> tuple[list[s
 
 
 def _stands_in(lexemes: Iterable[str], words: Sequence[str]) -> bool:
-    return any(_is_form(word, lexeme) for lexeme in lexemes for word in words)
-
-
-def _is_form(word: str, stem: str) -> bool:
-    return word == stem or (len(stem) >= _SHORTEST_STEM and word.startswith(stem))
-
-
-def _is_part(term: Term, parts: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether a text has a word of the headline only as a part of a longer handle."""
-    return _stands_in(term.lexemes, parts) and not _stands_in(term.lexemes, words)
+    return any(
+        word == stem or (len(stem) >= _SHORTEST_STEM and word.startswith(stem))
+        for stem in lexemes
+        for word in words
+    )
 
 
 def _is_false_stem(term: Term, language: str, words: Sequence[str]) -> bool:
@@ -138,44 +134,6 @@ def _is_false_stem(term: Term, language: str, words: Sequence[str]) -> bool:
     # The last letter of a stem may not be in the word: "countri".
     stems = [name[:-1] if len(name) > _SHORTEST_STEM else name for name in own]
     return len(own) < len(term.lexemes) and not _stands_in(stems, words)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A document and its ranks, from 1, in the lists that propose it, by the name of the list."""
-
-    id: int
-    ranks: Mapping[str, int]  # in the headline's own lists
-    asked_for: Mapping[str, int]  # in the lists of phrases
-
-
-def list_proposals(
-    own: Mapping[str, Sequence[int]], phrase_lists: Sequence[PhraseList]
-) -> list[Proposal]:
-    """Return the documents in the headline's own lists and those of phrases, best first.
-
-    All lists count the same. A phrase may have several.
-    """
-    lists = [*own.values(), *(ids for _, ids in phrase_lists)]
-    places, asked_for = list_ranks(own), _best_places(phrase_lists)
-    return [
-        Proposal(
-            id=document_id,
-            ranks=places.get(document_id, {}),
-            asked_for=asked_for.get(document_id, {}),
-        )
-        for document_id in fuse_rankings(lists)
-    ]
-
-
-def _best_places(phrase_lists: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
-    """Return for each document the phrases that found it, with its best rank for each."""
-    found: dict[int, dict[str, int]] = {}
-    for phrase, ids in phrase_lists:
-        for rank, document_id in enumerate(ids, start=1):
-            places = found.setdefault(document_id, {})
-            places[phrase] = min(rank, places.get(phrase, rank))
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,12 +197,21 @@ class Retriever:
         near = await proposing.nearest(filters, self._limit) if proposing else {}
         expanded = await expansion if expansion else Expansion()
         lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
-        joined = list_proposals(
-            {_BY_WORDS: [candidate.id for candidate in by_words], _BY_MEANING: list(near)}, lists
-        )
+        own = {_BY_WORDS: [candidate.id for candidate in by_words], _BY_MEANING: list(near)}
+        # All lists count the same.
+        order = fuse_rankings([*own.values(), *(ids for _, ids in lists)])
         if lists:
-            joined = joined[: _SPARE * self._limit_with_phrases]
-        described = await self._describe_candidates(corpus, terms, joined, by_words)
+            order = order[: _SPARE * self._limit_with_phrases]
+        described = await self._describe_candidates(corpus, terms, order, by_words)
+        ranks, asked_for = list_ranks(own.items()), list_ranks(lists)
+        described = [
+            replace(
+                candidate,
+                ranks=ranks.get(candidate.id, {}),
+                asked_for=asked_for.get(candidate.id, {}),
+            )
+            for candidate in described
+        ]
         candidates = put_unmatched_last(discount_false_matches(described, terms, corpus))
         if question:
             candidates = await _compare_by_meaning(
@@ -272,21 +239,20 @@ class Retriever:
     ) -> RetrievedCandidates:
         """Return the nearest texts, nearest first, however low their similarity."""
         question = await question_of(self._meaning, corpus, text)
-        if question is None or self._meaning is None:
+        if question is None:
             return RetrievedCandidates(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
-        described = await self._meaning.descriptions.describe_documents(corpus, terms, list(near))
-        by_id = {candidate.id: candidate for candidate in described}
+        described = await self._describe_candidates(corpus, terms, list(near), ())
+        ranks = list_ranks([(_BY_MEANING, list(near))])
         return RetrievedCandidates(
             terms=terms,
             candidates=[
                 replace(
-                    by_id[document_id],
-                    similarity=question.shown(near[document_id]),
-                    ranks={_BY_MEANING: rank},
+                    candidate,
+                    similarity=question.shown(near[candidate.id]),
+                    ranks=ranks[candidate.id],
                 )
-                for rank, document_id in enumerate(near, start=1)
-                if document_id in by_id
+                for candidate in described
             ],
             mode=Mode.SEMANTIC,
             model=question.space.model,
@@ -330,21 +296,17 @@ class Retriever:
         self,
         corpus: Corpus,
         terms: Sequence[Term],
-        joined: Sequence[Proposal],
+        ids: Sequence[int],
         by_words: Sequence[Candidate],
     ) -> list[Candidate]:
-        """Return the candidates that still exist, each with its ranks in the lists."""
+        """Return the candidates that still exist, in this order."""
         by_id = {candidate.id: candidate for candidate in by_words}
         source = self._phrases or self._meaning
-        strangers = [proposal.id for proposal in joined if proposal.id not in by_id]
+        strangers = [document_id for document_id in ids if document_id not in by_id]
         if source and strangers:
             described = await source.descriptions.describe_documents(corpus, terms, strangers)
             by_id |= {candidate.id: candidate for candidate in described}
-        return [
-            replace(by_id[proposal.id], ranks=proposal.ranks, asked_for=proposal.asked_for)
-            for proposal in joined
-            if proposal.id in by_id
-        ]
+        return [by_id[document_id] for document_id in ids if document_id in by_id]
 
 
 async def _compare_by_meaning(

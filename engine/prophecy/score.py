@@ -20,7 +20,7 @@ from engine.text.terms import is_generic
 from engine.values import Flag
 
 if TYPE_CHECKING:
-    from engine.prophecy.rerank import Predictions
+    from engine.prophecy.meaning import Predictions
 
 # A short tweet that matches is no better prophecy than a longer one, so length counts for less in
 # the feature than in retrieval.
@@ -88,13 +88,6 @@ def share_covered(
     return covered / total if total else 0.0
 
 
-def lexical_part(
-    candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
-) -> float:
-    """Return the weighted share of the headline's words that the candidate covers, 0..1."""
-    return min(1.0, share_covered(candidate, terms, documents, average_length))
-
-
 def weigh_coverage(covered: float) -> float:
     """Return the lexical evidence for a coverage, 0..1.
 
@@ -142,23 +135,22 @@ def list_factors(candidate: Candidate) -> dict[str, float]:
 
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with comparable parts and scores."""
-    parts = level_parts([hit.parts for hit in hits], _LEVELLED)
-    return [_level_hit(hit, levelled, weights) for hit, levelled in zip(hits, parts, strict=True)]
 
+    def weigh_evidence(parts: Parts) -> float:
+        return sum(
+            weight
+            for name, weight in weights.items()
+            if name != "age" and parts.get(name) is not None
+        )
 
-def _level_hit(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
-    """Return a hit with unknown parts counted as 0, which lowers its mean."""
-    if parts == hit.parts:
-        return hit
-    known, levelled = (_evidence_weight(each, weights) for each in (hit.parts, parts))
-    return replace(hit, parts=parts, score=hit.score * known / levelled if levelled else hit.score)
+    def level(hit: Hit, parts: Parts) -> Hit:
+        """Return a hit with unknown parts counted as 0, which lowers its mean."""
+        whole = weigh_evidence(parts)
+        if parts == hit.parts or not whole:
+            return replace(hit, parts=parts)
+        return replace(hit, parts=parts, score=hit.score * weigh_evidence(hit.parts) / whole)
 
-
-def _evidence_weight(parts: Parts, weights: Mapping[str, float]) -> float:
-    """Return the sum of the weights of the known evidence."""
-    return sum(
-        weight for name, weight in weights.items() if name != "age" and parts.get(name) is not None
-    )
+    return list(map(level, hits, level_parts([hit.parts for hit in hits], _LEVELLED)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,47 +197,42 @@ class Scorer:
         return hits, _number_hits(weak, limit, after=len(hits))
 
     def _build_order_key(self, hit: Hit) -> tuple[object, ...]:
-        unknown = self.predictions is not None and hit.candidate.id not in self.predictions.cosines
-        return (unknown, self._find_place(hit), *order_hits(hit))
-
-    def _find_place(self, hit: Hit) -> int:
-        """Return the place of a hit among the best, or the one after the last of them."""
-        named = hit.candidate.id in self.best
-        return self.best.index(hit.candidate.id) if named else len(self.best)
+        number = hit.candidate.id
+        unknown = self.predictions is not None and number not in self.predictions.cosines
+        place = self.best.index(number) if number in self.best else len(self.best)
+        return (unknown, place, *order_hits(hit))
 
     def choose_best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
         """Return the best `limit` candidates without any judgment, whether or not they are hits."""
         hits, near = self.hits_and_near(candidates, {}, limit)
         return [hit.candidate for hit in (*hits, *near)][:limit]
 
+    def find_highest_coverage(self, candidates: Sequence[Candidate]) -> float:
+        """Return the highest share of the headline's words that one of `candidates` covers."""
+        return min(1.0, max(map(self._measure_coverage, candidates), default=0.0))
+
     def nearest(self, candidates: Sequence[Candidate], limit: int) -> list[Hit]:
         """Return the first `limit` candidates in their order, scored by their similarity."""
         hits = []
-        for rank, candidate in enumerate(self._drop_repeated_items(candidates)[:limit], start=1):
+        if not self.passages:
+            candidates = first_of_items(candidates, lambda candidate: candidate.place)
+        for rank, candidate in enumerate(candidates[:limit], start=1):
             covered = self._measure_coverage(candidate)
             hit = self._build_hit(candidate, self._measure_parts(candidate, covered, None), covered)
             similarity = candidate.similarity or 0.0
             hits.append(replace(hit, rank=rank, score=similarity, factors={}))
         return hits
 
-    def _drop_repeated_items(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        if self.passages:
-            return candidates
-        return first_of_items(candidates, lambda candidate: candidate.place)
-
     def _measure_parts(
         self, candidate: Candidate, covered: float, judgment: int | None
     ) -> dict[str, float | None]:
+        written = candidate.created_at
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": min(1.0, covered),
-            "age": self._measure_age(candidate),
+            "age": None if written is None else measure_age(written, self.asked_at),
             "semantic": candidate.similarity,
         }
-
-    def _measure_age(self, candidate: Candidate) -> float | None:
-        written = candidate.created_at
-        return None if written is None else measure_age(written, self.asked_at)
 
     def _build_hit(self, candidate: Candidate, parts: Parts, covered: float) -> Hit:
         predicted = self.predictions.score(candidate.id) if self.predictions else None

@@ -24,6 +24,7 @@ from engine.query.results import (
 )
 from engine.search import FIRST_MOMENT, Candidate, order_by_date
 from engine.settings.searching import FindSettings
+from engine.text.address import name_voice
 from engine.values import Corpus
 from engine.vectors import Vector, VectorSpace
 
@@ -44,7 +45,14 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
     only notices of all are kept. There must be at least one answer, and all must be to one query.
     """
     founds = [answer for _, answer in answers]
-    hits = [_name_corpus(hit, corpus) for corpus, answer in answers for hit in answer.hits]
+    hits = [
+        replace(
+            hit,
+            document=replace(hit.document, candidate=name_voice(hit.document.candidate, corpus)),
+        )
+        for corpus, answer in answers
+        for hit in answer.hits
+    ]
     hits.sort(key=_build_order_key)
     ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
     return replace(
@@ -61,13 +69,6 @@ def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) ->
             *filter(None, (outdated_notice(corpus) for corpus, _ in answers)),
         ),
     )
-
-
-def _name_corpus(hit: FindHit, corpus: Corpus) -> FindHit:
-    candidate = hit.document.candidate
-    voice = candidate.voice if candidate.voice or candidate.author else corpus.voice
-    named = replace(candidate, corpus=corpus.name, voice=voice)
-    return replace(hit, document=replace(hit.document, candidate=named))
 
 
 def _sum_counts(counts: Sequence[Counts], *, returned: int) -> Counts:

@@ -56,6 +56,13 @@ def address_candidate(candidate: Candidate, corpus: Corpus) -> Candidate:
     return replace(candidate, url=url)
 
 
+def name_voice(candidate: Candidate, corpus: Corpus) -> Candidate:
+    """Return a document of an answer from several corpora: with the name of its corpus, and with
+    the voice of that if it has neither voice nor author."""
+    voice = candidate.voice if candidate.voice or candidate.author else corpus.voice
+    return replace(candidate, corpus=corpus.name, voice=voice)
+
+
 def _fold_account(name: str | None) -> str:
     return (name or "").removeprefix("@").casefold()
 

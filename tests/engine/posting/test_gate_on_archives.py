@@ -24,9 +24,8 @@ from engine.ingest.isolated_reader import SourceReader
 from engine.ingest.load import Loader
 from engine.posting.choose import PROMISE_HITS, measure_promise
 from engine.prophecy.headline import read_headline
+from engine.prophecy.meaning import HeadlineReranker, Meaning
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.question import Meaning
-from engine.prophecy.rerank import HeadlineReranker
 from engine.search import Candidate, Headline, SearchRequest, Verdict
 from engine.settings.searching import SearchSettings
 from engine.values import Corpus, Kind

@@ -7,7 +7,8 @@ import pytest
 
 from engine.corpora import chosen_corpora
 from engine.errors import StorageUnreachable
-from engine.prophecy.merge import merge_prophecies, prophesy_from_all
+from engine.prophecy.merge import merge_prophecies
+from engine.prophecy.prophecy import Prophet, prophesy_from_all
 from engine.search import Expansion, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Usage
@@ -102,7 +103,7 @@ def test_a_word_found_in_one_archive_is_not_reported_missing() -> None:
 
 
 @dataclass
-class WaitingProphet:
+class WaitingProphet(Prophet):
     """Answers each corpus once as many are asked as may be at once, or fails for one of them."""
 
     at_once: int
@@ -112,7 +113,10 @@ class WaitingProphet:
     full: asyncio.Event = field(default_factory=asyncio.Event)
     running: int = 0
     maximum: int = 0
-    weights: dict[str, float] = field(default_factory=lambda: WEIGHTS)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return WEIGHTS
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         self.asked.append(corpus.name)

@@ -9,12 +9,11 @@ import pytest
 
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
-from engine.prophecy.question import Meaning
+from engine.prophecy.meaning import Meaning
 from engine.prophecy.retrieve import (
     RetrievedCandidates,
     Retriever,
     discount_false_matches,
-    list_proposals,
     put_unmatched_last,
 )
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
@@ -244,7 +243,7 @@ async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None
 
 
 async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.01)
+    monkeypatch.setattr("engine.prophecy.meaning._PATIENCE", 0.01)
     found = await retrieved(None, model=Model(hangs=True))
     assert found.notice is not None
     assert "not embedded within 0.01 s" in found.notice
@@ -367,15 +366,3 @@ def test_coincidental_matches_come_last_unless_otherwise_proposed() -> None:
     near = replace(say("bitter"), id=4, ranks={"semantic": 1})
     ordered = put_unmatched_last(discount_false_matches([fired, close, near, sweet], SUGAR, LARGE))
     assert [one.id for one in ordered] == [3, 4, 2, 1]
-
-
-# The lists that propose documents, joined
-
-
-def test_each_document_knows_its_best_rank_for_each_phrase() -> None:
-    asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
-    found = {proposal.id: proposal for proposal in list_proposals({"lexical": [9, 7]}, asked)}
-    assert found[7].asked_for == {"a": 1}
-    assert found[7].ranks == {"lexical": 2}
-    assert found[8].asked_for == {"a": 1, "b": 1}
-    assert found[8].ranks == found[9].asked_for == {}

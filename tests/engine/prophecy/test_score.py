@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.rerank import TUNED_MODELS, Comparison, Predictions, TunedModel, predict_finds
+from engine.prophecy.meaning import TUNED_MODELS, Comparison, Predictions, TunedModel, predict_finds
 from engine.prophecy.score import (
     Scorer,
     Sureness,
     level_hits,
-    lexical_part,
     list_factors,
     measure_age,
     rate_sureness,
@@ -29,7 +28,7 @@ from engine.values import Flag
 from tests.bot.prophecies import make_hit
 from tests.engine.candidates import CORPUS, candidate
 from tests.engine.prophecy.terms import AVERAGE, DOCUMENTS, NOW, TERMS, found, term
-from tests.engine.prophecy.test_rerank import NOW as ASKED
+from tests.engine.prophecy.test_meaning import NOW as ASKED
 
 
 def hits(
@@ -321,8 +320,8 @@ def test_semantic_mode_lists_an_item_once_unless_parts_are_wanted(
 
 
 def test_a_word_that_the_corpus_has_never_seen_is_not_covered() -> None:
-    known = lexical_part(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
-    with_unknown = lexical_part(
+    known = share_covered(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
+    with_unknown = share_covered(
         found(1, {0: 1}), (*TERMS[:1], term("xyzzy", 0)), DOCUMENTS, AVERAGE
     )
     assert known == pytest.approx(1)
@@ -338,7 +337,7 @@ def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
 
 def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
     terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
-    share = lexical_part(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE)
+    share = share_covered(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE)
     [unseen], [rare] = (term_weights([term("a", df)], DOCUMENTS) for df in (0, 10))
     assert share == pytest.approx(0.4 * rare / unseen)
 

@@ -235,11 +235,9 @@ def test_an_item_ahead_everywhere_stays_ahead(
         assert order.index(one) < order.index(other)
 
 
-def test_ranks_say_which_list_holds_what_and_where() -> None:
-    assert list_ranks({"lexical": ["a", "b"], "semantic": ["b"]}) == {
-        "a": {"lexical": 1},
-        "b": {"lexical": 2, "semantic": 1},
-    }
+def test_ranks_are_the_best_in_the_lists_of_each_name() -> None:
+    lists = [("a phrase", ["a", "b"]), ("another", ["b"]), ("a phrase", ["b", "a"])]
+    assert list_ranks(lists) == {"a": {"a phrase": 1}, "b": {"a phrase": 1, "another": 1}}
 
 
 def test_the_fusion_constant_matches_the_paper() -> None:

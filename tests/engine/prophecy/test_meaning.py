@@ -15,9 +15,8 @@ from engine.errors import (
     StorageUnreachable,
     VectorsUnsupported,
 )
+from engine.prophecy.meaning import HeadlineReranker, Meaning, TunedModel
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.question import Meaning
-from engine.prophecy.rerank import HeadlineReranker, TunedModel
 from engine.search import Candidate, Filters, Headline, Mode, Prophecy, SearchRequest, Verdict
 from engine.settings.searching import ProphecySettings, SearchSettings
 from engine.values import Corpus
@@ -273,7 +272,7 @@ async def test_a_tuned_model_orders_an_answer_whether_or_not_all_is_embedded(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tuned = TunedModel(slope=30.0, zero=0.5, gate=0.15)
-    monkeypatch.setattr("engine.prophecy.rerank.TUNED_MODELS", {"model": tuned})
+    monkeypatch.setattr("engine.prophecy.meaning.TUNED_MODELS", {"model": tuned})
 
     async def find_none(*_: object) -> list[tuple[int, float]]:
         return []

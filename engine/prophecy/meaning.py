@@ -1,0 +1,435 @@
+"""Headlines and texts compared by meaning, by stored vectors or by those of a tuned model.
+
+Where nobody judges, a tuned model compares the best few on the fly: all of them or none, so that an
+answer does not depend on how busy the machine is. What has no vector in time is embedded all the
+same, and the next search has it.
+"""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Protocol, runtime_checkable
+
+from engine.embed.fill import embed_batch, split_batches
+from engine.embed.local import how_to_embed
+from engine.errors import (
+    ModelError,
+    ModelUnreachable,
+    NotAnswerable,
+    StorageError,
+    UsageError,
+    VectorsUnsupported,
+)
+from engine.messages import Message, for_operators
+from engine.ports import Descriptions, Embedder, VectorIndex, VectorStore
+from engine.search import Candidate, Filters, Mode
+from engine.settings.searching import SearchSettings
+from engine.values import Closable, Corpus
+from engine.vectors import SCALES, TUNED, Vector, VectorSpace, format_percent
+
+_NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
+_LONGEST_QUESTION = 1000  # characters
+_PATIENCE = 4.0  # seconds for the vector of a headline: later, words alone answer
+# Share of a corpus' documents that must be embedded before it is searched by meaning by default:
+# a document without a vector is not found by meaning, and counts as dissimilar.
+HONEST = 0.9
+_AT_ONCE = 8  # texts, which are stored together
+_BEST = 24  # texts that are compared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TunedModel:
+    """How likely a text is to be useful by its cosine, and the gate: what is below is no find."""
+
+    slope: float
+    zero: float  # the cosine of a text that is useful in one case of two
+    gate: float  # a cosine
+
+    def predict(self, cosine: float) -> float:
+        """Return the likelihood that people would call the text useful, 0..1."""
+        return 1 / (1 + math.exp(self.slope * (self.zero - cosine)))
+
+
+# By the name of its vectors. `python -m bench.tune` and `python -m bench.unjudged` compute them
+# from headlines that people have judged (docs/decisions/0069-one-model.md).
+TUNED_MODELS: Mapping[str, TunedModel] = MappingProxyType(
+    {TUNED: TunedModel(slope=30.0, zero=0.867, gate=0.845)}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictions:
+    """What the tuned model says of the texts of an answer: their cosines, by id."""
+
+    model: TunedModel
+    cosines: Mapping[int, float]
+
+    def is_hit(self, document: int) -> bool:
+        """Return whether a text is a hit."""
+        return self.cosines.get(document, -1.0) >= self.model.gate
+
+    def score(self, document: int) -> float | None:
+        """Return how likely a text is to be useful, or None if it was not compared."""
+        cosine = self.cosines.get(document)
+        return None if cosine is None else self.model.predict(cosine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The result of a comparison: similarities, 0..1, of the best texts, by id.
+
+    Texts that mean nothing to the model have no cosine.
+    """
+
+    similarity: Mapping[int, float]
+    model: str
+    cosines: Mapping[int, float] = field(default_factory=dict)
+    notice: Message | None = None  # why there is nothing, if the user should know
+    unfinished: bool = False  # patience ended, and the texts are still being embedded
+
+    def apply_similarities(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their similarities."""
+        return [
+            replace(candidate, similarity=self.similarity.get(candidate.id))
+            for candidate in candidates
+        ]
+
+
+def predict_finds(comparison: Comparison) -> Predictions | None:
+    """Return the predictions for the texts that a model has compared.
+
+    While it compares there are none, and so no hits: what words alone find is mostly junk. Returns
+    None if the model was not tuned for this, or gave nothing.
+    """
+    model = TUNED_MODELS.get(comparison.model)
+    if model is None or not (comparison.cosines or comparison.unfinished):
+        return None
+    # A text that means nothing to the model is similar to nothing.
+    cosines = {each: comparison.cosines.get(each, 0.0) for each in comparison.similarity}
+    return Predictions(model=model, cosines=cosines)
+
+
+@runtime_checkable
+class StartsEarly(Protocol):
+    """A model that takes long to start, and may do so before it is asked."""
+
+    def start(self) -> None:
+        """Start in the background, unless it has started."""
+
+
+class HeadlineReranker(Closable):
+    """Compares the best few texts with a headline.
+
+    Only one call embeds at a time; the time that others wait counts against their limit.
+    `embedder` returns the model for a corpus, which must be fast, that is, on this machine.
+    """
+
+    def __init__(
+        self,
+        embedder: Callable[[Corpus], Embedder],
+        vectors: VectorStore,
+        settings: SearchSettings | None = None,
+        *,
+        best: int | None = None,
+    ) -> None:
+        self.best = best or _BEST  # the number of best texts to compare
+        self._embedder = embedder
+        self._vectors = vectors
+        self._settings = settings or SearchSettings()
+        self._alone = asyncio.Lock()
+        self._work = set[asyncio.Task[object]]()
+
+    async def aclose(self) -> None:
+        """End what is still being embedded; what is stored stays."""
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+
+    def is_tuned(self, corpus: Corpus) -> bool:
+        """Return whether the model was tuned to tell what is useful."""
+        return self._embedder(corpus).name in TUNED_MODELS
+
+    def start(self, corpus: Corpus) -> None:
+        """Start the process of the model, which takes as long as finding texts to compare."""
+        embedder = self._embedder(corpus)
+        if isinstance(embedder, StartsEarly):
+            embedder.start()
+
+    async def compare(
+        self,
+        corpus: Corpus,
+        headline: str,
+        best_first: Sequence[Candidate],
+        *,
+        patience: float | None = None,
+    ) -> Comparison | None:
+        """Return the similarities of the best few texts: of all of them, or of none.
+
+        With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
+        to compare or the database cannot store vectors. A database that stores nothing just now
+        becomes a notice.
+        """
+        embedder = self._embedder(corpus)
+        longest = self._settings.rerank_seconds
+        seconds = longest if patience is None else min(patience, longest)
+        numbers = [candidate.id for candidate in best_first[: self.best]]
+        if not numbers or embedder.dimensions == 0:
+            return None
+        try:
+            return await self._compare_all(embedder, corpus, headline, numbers, seconds)
+        except VectorsUnsupported:
+            return None
+        except TimeoutError:  # the model is not loaded yet, or busy
+            if seconds < longest:
+                return Comparison(similarity={}, model=embedder.name, unfinished=True)
+            reason = Message(
+                "the best {number} were not embedded within {seconds:g} s; ask again.",
+                number=len(numbers),
+                seconds=seconds,
+            )
+            return Comparison(similarity={}, model=embedder.name, notice=_not_ordered(reason))
+        except (ModelError, UsageError, StorageError) as error:
+            notice = _not_ordered(error.full_message)
+            return Comparison(similarity={}, model=embedder.name, notice=notice)
+
+    async def _compare_all(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        headline: str,
+        numbers: Sequence[int],
+        seconds: float,
+    ) -> Comparison | None:
+        """Return the similarities of the texts. Raises TimeoutError if a vector is late.
+
+        Embedding that has begun goes on after that, for the next search.
+        """
+        begun = asyncio.Event()
+        task = asyncio.create_task(self._embed_missing(embedder, corpus, headline, numbers, begun))
+        self._work.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            async with asyncio.timeout(seconds):
+                vector = await asyncio.shield(task)
+        finally:
+            if not begun.is_set():
+                task.cancel()
+        space = await self._vectors.space(corpus, embedder.name) if any(vector) else None
+        if space is None or not (scale := space.scale or SCALES.get(space.model)):
+            return None
+        cosines = await self._vectors.cosines(corpus, space, vector, numbers)
+        # A text that means nothing to the model is similar to nothing.
+        similarity = {
+            document_id: scale.calibrate(cosines[document_id]) if document_id in cosines else 0.0
+            for document_id in numbers
+        }
+        return Comparison(similarity=similarity, model=embedder.name, cosines=cosines)
+
+    def _forget(self, task: asyncio.Task[object]) -> None:
+        self._work.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may be waiting for it
+
+    async def _embed_missing(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        headline: str,
+        numbers: Sequence[int],
+        begun: asyncio.Event,
+    ) -> Vector:
+        """Return the vector of the headline; make and store those that the texts lack."""
+        async with self._alone:
+            begun.set()
+            vector = await embedder.embed_query(headline[:_LONGEST_QUESTION])
+            if not any(vector):
+                return vector
+            model_id = await self._vectors.prepare(embedder.name, len(vector))
+            missing = await self._vectors.find_unembedded(corpus, model_id, numbers)
+            in_order = sorted(missing, key=lambda document: numbers.index(document.id))
+            for some in split_batches(in_order, _AT_ONCE):
+                vectors = await embed_batch(embedder, some)
+                await self._vectors.store(corpus, model_id, vectors)
+        return vector
+
+
+def _not_ordered(reason: Message) -> Message:
+    return Message("Ordered by words alone: {reason}", reason=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """The dependencies of a search by meaning. `embedder` returns the embedder for a corpus.
+
+    `reranker` compares the best few texts of a corpus that is not embedded; None if no model is
+    fast enough for that.
+    """
+
+    embedder: Callable[[Corpus], Embedder]
+    vectors: VectorIndex
+    descriptions: Descriptions
+    reranker: HeadlineReranker | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuestion:
+    """A text as a vector, and the vectors to compare it with."""
+
+    corpus: Corpus
+    space: VectorSpace
+    vector: Vector
+    vectors: VectorIndex
+
+    async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
+        """Return the cosines of the nearest `limit` documents by id, nearest first."""
+        return dict(
+            await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
+        )
+
+    async def cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
+        """Return the cosine of each of `ids` that has a vector."""
+        if not ids:
+            return {}
+        return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
+
+    def similarity(self, cosine: float | None) -> float | None:
+        """Return a cosine as a calibrated similarity, 0..1, or None if there is no scale.
+
+        A corpus that is too small for a scale of its own uses the model's.
+        """
+        scale = self.space.scale or SCALES.get(self.space.model)
+        return None if scale is None or cosine is None else scale.calibrate(cosine)
+
+    def shown(self, cosine: float) -> float:
+        """Return the similarity, or the cosine itself if there is no scale."""
+        similarity = self.similarity(cosine)
+        return min(1.0, max(0.0, cosine)) if similarity is None else similarity
+
+
+async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
+    """Return a text as a question to the vectors of a corpus, or None if its vector is zero.
+
+    Raises NotAnswerable if there is no model or no vector, and what the model raises.
+    """
+    embedder = embedder_of(meaning, corpus)
+    if meaning is None or embedder is None:
+        raise NotAnswerable(
+            Message("No embeddings are set up."),
+            fix=for_operators(how_to_embed()),
+        )
+    space = await meaning.vectors.space(corpus, embedder.name)
+    if space is None:
+        raise NotAnswerable(
+            Message("{corpus} has no vectors yet.", corpus=corpus.name),
+            fix=for_operators(Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name)),
+        )
+    vector = await vector_of(embedder, text)
+    if not is_comparable(vector, space):
+        return None
+    return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlyWords:
+    """The decision to search by words alone: why, and what may compare the best few later."""
+
+    notice: Message | None = None
+    rerank: HeadlineReranker | None = None
+
+
+async def question_or_words(
+    meaning: Meaning | None, corpus: Corpus, text: str, mode: Mode | None
+) -> VectorQuestion | OnlyWords:
+    """Return the question, or OnlyWords, with a notice if meaning was requested."""
+    if mode is Mode.LEXICAL:
+        return OnlyWords()
+    wanted, embedder = mode is not None, embedder_of(meaning, corpus)
+    if meaning is None or embedder is None:
+        return OnlyWords(notice=_NO_EMBEDDINGS if wanted else None)
+    space = await meaning.vectors.space(corpus, embedder.name)
+    few = space is None or space.share < HONEST
+    if few and mode is not Mode.HYBRID and (meaning.reranker or not wanted):
+        return OnlyWords(rerank=meaning.reranker)
+    if space is None:
+        none = Message("Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name)
+        return OnlyWords(notice=none)
+    return await _embed_question(meaning, embedder, corpus, text, space)
+
+
+async def _embed_question(
+    meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
+) -> VectorQuestion | OnlyWords:
+    """Return the question, or OnlyWords with the reason why the model gives no vector."""
+    try:
+        vector = await vector_of(embedder, text)
+    except ModelError as error:
+        return OnlyWords(
+            notice=Message("Searched by words alone: {reason}", reason=error.full_message)
+        )
+    if is_comparable(vector, space):
+        return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+    if not any(vector):  # the text means nothing to the model
+        return OnlyWords()
+    changed = Message(
+        "Searched by words alone: {model} has changed the length of its vectors.",
+        model=embedder.name,
+    )
+    return OnlyWords(notice=changed)
+
+
+async def fetch_similarities(
+    meaning: Meaning | None, corpus: Corpus, text: str, best_first: Sequence[Candidate]
+) -> Mapping[int, float]:
+    """Return the known similarities of texts to a question, by id.
+
+    If the corpus is not embedded, the best few texts are embedded on the fly. Raises what
+    `question_of` raises, and the errors of storage ports.
+    """
+    embedder = embedder_of(meaning, corpus)
+    if meaning and embedder and meaning.reranker:
+        space = await meaning.vectors.space(corpus, embedder.name)
+        if space is None or space.share < HONEST:
+            compared = await meaning.reranker.compare(corpus, text, best_first)
+            return compared.similarity if compared else {}
+    question = await question_of(meaning, corpus, text)
+    if question is None:
+        return {}
+    cosines = await question.cosines([document_id.id for document_id in best_first])
+    return {near: question.shown(cosine) for near, cosine in cosines.items()}
+
+
+def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
+    """Return the embedder for a corpus, or None if it makes no vectors."""
+    embedder = meaning.embedder(corpus) if meaning else None
+    return None if embedder is None or embedder.dimensions == 0 else embedder
+
+
+def describe_partial_vectors(question: VectorQuestion) -> Message | None:
+    """Return the notice that some texts have no vectors, or None if nearly all have."""
+    space, corpus = question.space, question.corpus.name
+    if space.share >= HONEST:
+        return None
+    message = Message(
+        "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
+        share=format_percent(space.share),
+        corpus=corpus,
+    )
+    return for_operators(message)
+
+
+def is_comparable(vector: Vector, space: VectorSpace) -> bool:
+    """Return whether a vector is not zero and has the length of the stored ones."""
+    return any(vector) and len(vector) == space.dimensions
+
+
+async def vector_of(embedder: Embedder, text: str) -> Vector:
+    """Return the vector of a question. Raises ModelError and whatever else the model raises."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return await embedder.embed_query(text[:_LONGEST_QUESTION])
+    except TimeoutError as exc:
+        raise ModelUnreachable(
+            Message("What was asked was not embedded within {seconds:g} s.", seconds=_PATIENCE)
+        ) from exc
