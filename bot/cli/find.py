@@ -10,7 +10,7 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
 from bot.replies.find import find_reply
-from engine.query.meaning import FindMode
+from engine.query.find import FindMode
 
 if TYPE_CHECKING:
     from bot.app import App

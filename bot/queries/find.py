@@ -24,14 +24,19 @@ from engine.contracts.results import (
 )
 from engine.corpora import ALL, bound_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
-from engine.glossary.aliases import widen_query
+from engine.glossary.groups import widen_query
 from engine.messages import Message
 from engine.prophecy.meaning import describe_partial_vectors, fetch_similarities, question_of
-from engine.query.find import DEFAULT_LIMIT
-from engine.query.meaning import FindMode, MeaningFinder, found_together, meant_by
+from engine.query.find import DEFAULT_LIMIT, Finder, FindMode, meant_by
 from engine.query.parser import parse_query
 from engine.query.query import Filter, Plan, Query
-from engine.query.results import Counts, QueryAnswer, present_hits, touched_platforms
+from engine.query.results import (
+    Counts,
+    QueryAnswer,
+    found_together,
+    present_hits,
+    touched_platforms,
+)
 from engine.values import Corpus
 
 _S = TypeVar("_S", bound=Snippet)
@@ -125,7 +130,7 @@ async def answer_query(
     """
     settings = app.settings.find
     index = DialectIndex(app.database)
-    finder = MeaningFinder(index, settings)
+    finder = Finder(index, settings)
     if mode is FindMode.SEMANTIC:
         answer = await _find_nearest(app, finder, corpus, query, limit)
     else:
@@ -150,7 +155,7 @@ async def answer_query(
 
 
 async def _find_nearest(
-    app: App, finder: MeaningFinder, corpus: Corpus, query: Query, limit: int
+    app: App, finder: Finder, corpus: Corpus, query: Query, limit: int
 ) -> QueryAnswer:
     text = meant_by(query)
     if not text:

@@ -50,7 +50,7 @@ from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.query.meaning import FindMode
+from engine.query.find import FindMode
 from engine.query.results import FoundDocument, QueryAnswer, attribute_document
 from engine.search import Candidate, Filters, Hit, SearchRequest, Term
 from engine.text.address import address_candidate

@@ -28,8 +28,7 @@ from engine.contracts.answers import (
 from engine.contracts.results import DocumentAnswer, FindAnswer, FoundHit
 from engine.errors import NotAnswerable
 from engine.messages import Message
-from engine.query.find import DEFAULT_LIMIT
-from engine.query.meaning import FindMode
+from engine.query.find import DEFAULT_LIMIT, FindMode
 from engine.search import Mode
 from engine.settings.searching import MAX_MONTHS
 from engine.values import Corpus, Kind

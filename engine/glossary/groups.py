@@ -8,15 +8,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from engine.errors import InputError
 from engine.messages import Message
+from engine.ports import Reads
+from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
 from engine.text.clean import make_searchable, normalise_form
-from engine.text.terms import Reading
+from engine.text.terms import Reading, order_lexemes
+from engine.values import Corpus
 
 if TYPE_CHECKING:
     from engine.glossary.suggest import SuggestedPair
@@ -132,15 +135,11 @@ def _explain_protection(written: str) -> Message | None:
     letters = "".join(filter(str.isalpha, word))
     if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too
         return Message("An acronym in capitals matches exactly and has no alias.")
-    if _SNAKE.search(word) or _is_camel(letters):
+    # A capital after a small letter, or small letters after a run of capitals.
+    rises = any(a.islower() and b.isupper() for a, b in pairwise(letters))
+    if _SNAKE.search(word) or rises or (letters[:2].isupper() and not letters.isupper()):
         return Message("An identifier matches exactly and has no alias.")
     return None
-
-
-def _is_camel(letters: str) -> bool:
-    """Tell whether a capital follows a small letter, or small letters a run of capitals."""
-    rises = any(a.islower() and b.isupper() for a, b in pairwise(letters))
-    return rises or (letters[:2].isupper() and not letters.isupper())
 
 
 class GroupStatus(StrEnum):
@@ -229,16 +228,12 @@ def build_glossary(
 
 def build_signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
     """Return how each text was read, by its index, without those that no language reads."""
-    by_unit: dict[int, dict[str, list[tuple[int, str]]]] = {}
-    for reading in readings:
-        by_language = by_unit.setdefault(reading.unit, {})
-        by_language.setdefault(reading.language, []).append((reading.position, reading.lexeme))
     return {
         unit: {
-            language: tuple(lexeme for _, lexeme in sorted(lexemes))
-            for language, lexemes in by_language.items()
+            language: tuple(reading.lexeme for reading in ordered)
+            for language, ordered in by_language.items()
         }
-        for unit, by_language in by_unit.items()
+        for unit, by_language in order_lexemes(readings).items()
     }
 
 
@@ -279,13 +274,87 @@ def terms_in(
 
 def _join_signatures(read: Mapping[int, Signature], places: range) -> Signature:
     """Read neighbouring words as one phrase; stop words among them are skipped."""
-    languages = set(read[places[0]]) & set(read[places[-1]])
-    return {language: tuple(_list_lexemes(read, language, places)) for language in languages}
+    return {
+        language: tuple(
+            lexeme for place in places for lexeme in read.get(place, {}).get(language, ())
+        )
+        for language in set(read[places[0]]) & set(read[places[-1]])
+    }
 
 
-def _list_lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
-    for place in places:
-        yield from read.get(place, {}).get(language, ())
+def list_expandable_words(query: Query, protected: Collection[str] = ()) -> list[Word]:
+    """Return the words that aliases may replace: required or alternative, and not exact."""
+    units = (alternative.unit for group in query.groups for alternative in group.alternatives)
+    words = (unit for unit in units if isinstance(unit, Word))
+    return [word for word in dict.fromkeys(words) if not is_exact(word.text, protected)]
+
+
+def expand_query(
+    query: Query, glossary: Glossary, readings: Iterable[Reading], *, weight: float
+) -> Query:
+    """Return the query with the aliases of its words, and of neighbouring words taken together.
+
+    `readings` are of `list_expandable_words(query, glossary.protected)`.
+    """
+    read = build_signatures(readings)
+    words = list_expandable_words(query, glossary.protected)
+    by_word: dict[Unit, Signature] = {word: read.get(place, {}) for place, word in enumerate(words)}
+    aliases = {
+        word: [(_build_unit(alias), weight) for alias in glossary.of(signature)]
+        for word, signature in by_word.items()
+    }
+    wide = query.expand_aliases(lambda unit: aliases.get(unit, ()))
+    return replace(wide, groups=_with_terms(wide.groups, query, glossary, by_word, weight))
+
+
+def _with_terms(
+    wide: Sequence[Group],
+    query: Query,
+    glossary: Glossary,
+    by_word: Mapping[Unit, Signature],
+    weight: float,
+) -> tuple[Group, ...]:
+    """Add the aliases of terms of several words to the group of each of these words.
+
+    (rate | throttle) & (limit | throttle) is (rate & limit) | throttle.
+    """
+    alone = [
+        group.alternatives[0].unit if len(group.alternatives) == 1 else None
+        for group in query.groups
+    ]
+    read = {
+        place: signature
+        for place, word in enumerate(alone)
+        if word and (signature := by_word.get(word))
+    }
+    exact = [word is None or word not in by_word for word in alone]
+    groups = list(wide)
+    for places, aliases in terms_in(read, exact, glossary):
+        if len(places) > 1:
+            term = Phrase(" ".join(word.text for place in places if (word := alone[place])))
+            added = [Alternative(_build_unit(alias), weight, alias_of=term) for alias in aliases]
+            for place in places:
+                if place in read:
+                    own = groups[place].alternatives
+                    known = {alternative.unit for alternative in own}
+                    new = (alternative for alternative in added if alternative.unit not in known)
+                    groups[place] = Group((*own, *new))
+    return tuple(groups)
+
+
+async def widen_query(
+    index: Reads, corpus: Corpus, query: Query, glossary: Glossary, *, weight: float
+) -> Query:
+    """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
+    words = list_expandable_words(query, glossary.protected) if glossary else []
+    if not words:
+        return query
+    readings = await index.read(corpus, [make_searchable(word.text) for word in words])
+    return expand_query(query, glossary, readings, weight=weight)
+
+
+def _build_unit(alias: str) -> Unit:
+    return Phrase(alias) if " " in alias else Word(alias)
 
 
 def drop_heard_pairs(
@@ -331,26 +400,17 @@ def frequent_terms(
 
 
 def _find_terms(text: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(_without_links(text)):
+    plain = _TOKEN.sub(lambda token: " " if _HOST.search(token[0]) else token[0], text)
+    for sentence in _SENTENCE.split(_LINK.sub(" ", plain)):
         if sentence.isupper():
             continue  # capitals are no evidence here
-        for word in _WORD.findall(sentence):
-            if len(word) >= _SHORTEST:
-                yield word
+        yield from (word for word in _WORD.findall(sentence) if len(word) >= _SHORTEST)
         for name in _NAME.findall(sentence):
-            yield from _neighbouring_words(name.split())
-
-
-def _without_links(text: str) -> str:
-    words = _TOKEN.sub(lambda token: " " if _HOST.search(token[0]) else token[0], text)
-    return _LINK.sub(" ", words)
-
-
-def _neighbouring_words(words: Sequence[str]) -> Iterator[str]:
-    """Yield every two or three neighbouring words: frequency will show which are names."""
-    for length in _NAME_LENGTHS:
-        for start in range(len(words) - length + 1):
-            yield " ".join(words[start : start + length])
+            words = name.split()
+            # Every two or three neighbouring words: frequency will show which are names.
+            for length in _NAME_LENGTHS:
+                for start in range(len(words) - length + 1):
+                    yield " ".join(words[start : start + length])
 
 
 def telling_terms(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:

@@ -53,16 +53,15 @@ def read_stretch(text: str) -> Stretch | None:
     """
     match = _DATE.fullmatch(text)
     try:
-        stretch = _read_instant(text) if match is None else _read_days(match)
+        if match:
+            stretch = _read_days(match)
+        else:
+            moment = datetime.fromisoformat(text)
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+            stretch = Stretch(moment, moment)
     except (ValueError, OverflowError):
         return None
     return stretch if stretch.start.year in _YEARS else None
-
-
-def _read_instant(text: str) -> Stretch:
-    moment = datetime.fromisoformat(text)
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return Stretch(moment, moment)
 
 
 def _read_days(match: re.Match[str]) -> Stretch:
@@ -74,11 +73,9 @@ def _read_days(match: re.Match[str]) -> Stretch:
         after = (first + timedelta(days=31)).replace(day=1)
     else:
         after = date(year + 1, 1, 1)
-    return Stretch(*(_build_midnight(moment, match["zone"] or "Z") for moment in (first, after)))
-
-
-def _build_midnight(day: date, zone: str) -> datetime:
-    return datetime.fromisoformat(f"{day.isoformat()}T00:00:00{zone.upper()}").astimezone(UTC)
+    zone = (match["zone"] or "Z").upper()
+    start, end = (datetime.fromisoformat(f"{at}T00:00:00{zone}") for at in (first, after))
+    return Stretch(start.astimezone(UTC), end.astimezone(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +106,8 @@ def _read_count(value: str) -> str | None:
     return str(int(value))
 
 
-def _corpus_name(value: str) -> str | None:
-    return value.lower() if _CORPUS.fullmatch(value.lower()) else None
-
-
 def _one_of(names: Iterable[str]) -> Callable[[str], str | None]:
     return lambda value: value.lower() if value.lower() in names else None
-
-
-def _read_domain(value: str) -> str:
-    return value.lower().removeprefix("www.")
-
-
-def _fold_account(value: str) -> str:
-    return value.lstrip("@").lower()
-
-
-def _read_tag(value: str) -> str:
-    return value.lstrip("#").casefold()
 
 
 KINDS: Mapping[str, _Kind] = {
@@ -134,13 +115,15 @@ KINDS: Mapping[str, _Kind] = {
     "after": _Kind(_read_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
     "on": _Kind(_read_day, ("2015", "2015-03", "2015-03-02")),
     "lang": _Kind(_read_language, ("en", "es")),
-    "from": _Kind(_fold_account, ("ana",)),
-    "in": _Kind(_corpus_name, ("demo",)),
+    "from": _Kind(lambda value: value.lstrip("@").lower(), ("ana",)),
+    "in": _Kind(
+        lambda value: value.lower() if _CORPUS.fullmatch(value.lower()) else None, ("demo",)
+    ),
     "platform": _Kind(str.lower, ("mastodon",)),
     "role": _Kind(str.lower, ("user",)),
-    "domain": _Kind(_read_domain, ("example.org",)),
+    "domain": _Kind(lambda value: value.lower().removeprefix("www."), ("example.org",)),
     "thread": _Kind(str, ("general",)),
-    "tag": _Kind(_read_tag, ("coffee",)),
+    "tag": _Kind(lambda value: value.lstrip("#").casefold(), ("coffee",)),
     "min": _Kind(_read_count, ("100",)),
     "has": _Kind(_one_of(_HAS), tuple(_HAS)),
     "is": _Kind(_one_of(_IS), tuple(_IS)),
@@ -209,9 +192,12 @@ def combine_conditions(filters: Sequence[Filter]) -> Conditions:
     }
     for field, name in (_ANY_OF | _ALL_OF).items():
         lists[f"not_{field}"] = _values_of(unwanted, name)
+    on = _read_stretches(wanted, "on")
+    until = [*_read_stretches(wanted, "before"), *_read_stretches(unwanted, "after")]
+    since = [*_read_stretches(wanted, "after"), *_read_stretches(unwanted, "before"), *on]
     return Conditions(
-        before=min(_list_ends(wanted, unwanted), default=None),
-        after=max(_list_starts(wanted, unwanted), default=None),
+        before=min([*(each.start for each in until), *(each.end for each in on)], default=None),
+        after=max((each.start for each in since), default=None),
         not_during=tuple(_read_stretches(unwanted, "on")),
         require=_read_filter_flags(wanted),
         exclude=_read_filter_flags(unwanted),
@@ -237,19 +223,3 @@ def _read_filter_flags(filters: Sequence[Filter]) -> Flag:
 def _read_stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
     read = (read_stretch(value) for value in _values_of(filters, name))
     return [stretch for stretch in read if stretch]
-
-
-def _list_ends(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
-    return [
-        *(stretch.start for stretch in _read_stretches(wanted, "before")),
-        *(stretch.start for stretch in _read_stretches(unwanted, "after")),
-        *(stretch.end for stretch in _read_stretches(wanted, "on")),
-    ]
-
-
-def _list_starts(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
-    return [
-        *(stretch.start for stretch in _read_stretches(wanted, "after")),
-        *(stretch.start for stretch in _read_stretches(unwanted, "before")),
-        *(stretch.start for stretch in _read_stretches(wanted, "on")),
-    ]

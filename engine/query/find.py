@@ -1,13 +1,17 @@
 """Finding exactly the documents that match a query of the dialect, with receipts.
 
 query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
+
+By meaning, these hits are re-ordered: what is not found by words stays unfound. Or the nearest
+texts are returned whatever their distance; filters and excluded words apply to them too.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from engine.ports import Reads
@@ -29,6 +33,8 @@ from engine.query.results import (
     FoundDocuments,
     QueryAnswer,
     Receipts,
+    attribute_document,
+    order_by_similarity,
 )
 from engine.ranking import (
     Parts,
@@ -39,10 +45,11 @@ from engine.ranking import (
     level_parts,
     weighted_mean,
 )
-from engine.search import Term
+from engine.search import Candidate, Term
 from engine.settings.searching import FindSettings, KindProfile
 from engine.text.clean import make_searchable
 from engine.values import Corpus
+from engine.vectors import Vector, VectorSpace
 
 _ENGAGEMENT_FULL = 1000  # likes and reposts that count in full
 _AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings do not name
@@ -51,7 +58,16 @@ _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
 _LONGEST_DOMAIN = 253  # characters that a name may have
 DEFAULT_LIMIT = 20
+_POOL = 4  # texts re-ordered for each one shown
 _SPARE = 20  # fetched beyond the limit at first, because some are near-identical
+
+
+class FindMode(StrEnum):
+    """How a query is answered."""
+
+    LEXICAL = "lexical"  # by words
+    RERANK = "rerank"  # by words, ordered by similarity to the query
+    SEMANTIC = "semantic"  # by meaning alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +97,7 @@ def weigh_recency(created_at: datetime, now: datetime, decay_days: float) -> flo
 def is_preferred(role: str | None, preferred: Collection[str]) -> float | None:
     """Return 1 for a preferred role, 0 for any other, None if the role is not known."""
     own_role = (role or "").casefold()
-    if own_role in {language.casefold() for language in preferred}:
+    if own_role in {name.casefold() for name in preferred}:
         return 1.0
     return 0.0 if own_role in _ROLES else None
 
@@ -115,14 +131,10 @@ def weigh_authority(
     subdomains. None if the settings name no worths."""
     if not worths:
         return None
-    names = [(author or "").casefold().removeprefix("@"), *_list_domains(domain)]
-    return max((worths[name] for name in names if name in worths), default=otherwise)
-
-
-def _list_domains(domain: str | None) -> list[str]:
-    """Return a domain and its parents: "blog.example.org", "example.org", "org"."""
     labels = (domain or "").casefold()[:_LONGEST_DOMAIN].split(".")
-    return [".".join(labels[start:]) for start in range(len(labels))]
+    domains = [".".join(labels[start:]) for start in range(len(labels))]
+    names = [(author or "").casefold().removeprefix("@"), *domains]
+    return max((worths[name] for name in names if name in worths), default=otherwise)
 
 
 def _join_letters(text: str) -> str:
@@ -161,15 +173,13 @@ def _measure_recency(
     )
 
 
-def _measure_focus(document: FoundDocument, context: FeatureContext) -> float:
-    return weigh_focus(context.threads.get(document.thread, 1) - 1) if document.thread else 0.0
-
-
 _FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
     "lexical": lambda document, asked, _: lexical_share(document.candidate.bm25, asked.reference),
     "recency": _measure_recency,
     "role": lambda document, _, profile: is_preferred(document.role, profile.preferred_roles),
-    "thread": lambda document, asked, _: _measure_focus(document, asked),
+    "thread": lambda document, asked, _: (
+        weigh_focus(asked.threads.get(document.thread, 1) - 1) if document.thread else 0.0
+    ),
     "engagement": lambda document, *_: weigh_engagement(document.engagement, _ENGAGEMENT_FULL),
     "hashtags": lambda document, asked, _: weigh_hashtags(asked.query.groups, document.tags),
     "authority": lambda document, _, profile: weigh_authority(
@@ -200,6 +210,21 @@ class FindIndex(Reads, Protocol):
         self, corpus: Corpus, queries: Sequence[LanguageQuery], required: Conditions, limit: int
     ) -> FoundDocuments:
         """Return the newest `limit` documents without any excluded term, ties by id."""
+
+    async def nearest(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        limit: int,
+        *,
+        space: VectorSpace,
+        vector: Vector,
+    ) -> FoundDocuments:
+        """Return the nearest `limit` documents that have a vector and no excluded term.
+
+        They are nearest first, ties by date then id. The similarity of each is its cosine.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +294,72 @@ class Finder:
             notices=(*query.notices, *receipts.notices()),
         )
 
+    async def order_by_meaning(
+        self,
+        corpus: Corpus,
+        query: Query,
+        similarities: Callable[[Sequence[Candidate]], Awaitable[Mapping[int, float]]],
+        *,
+        limit: int,
+        expanded: Query,
+        now: datetime,
+    ) -> QueryAnswer:
+        """Return the hits of `find`, most similar first. Raises the errors of the index.
+
+        Texts of unknown similarity follow in their lexical order.
+        """
+        answer = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
+        similarity_of = await similarities([hit.document.candidate for hit in answer.hits])
+        return order_by_similarity(answer, similarity_of, limit)
+
+    async def nearest(
+        self,
+        corpus: Corpus,
+        query: Query,
+        *,
+        space: VectorSpace,
+        vector: Vector,
+        similarity: Callable[[float], float],
+        limit: int,
+    ) -> QueryAnswer:
+        """Return the nearest texts that pass the filters. Raises the errors of the index.
+
+        `similarity` converts a cosine to a similarity.
+        """
+        plan, required = await self._plan_search(corpus, query), combine_conditions(query.filters)
+        retrieved = await self._index.nearest(
+            corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
+        )
+        distinct = self._choose_distinct_hits(
+            [FindHit(document=document) for document in retrieved.documents]
+        )
+        hits = tuple(
+            replace(
+                hit,
+                rank=rank,
+                document=attribute_document(hit.document, corpus),
+                similarity=similarity(hit.document.candidate.similarity or 0.0),
+            )
+            for rank, hit in enumerate(distinct[:limit], start=1)
+        )
+        return QueryAnswer(
+            query=query,
+            expanded=query,
+            corpus=corpus.name,
+            kind=corpus.kind,
+            plan=Plan.NEAREST,
+            counts=Counts(
+                corpus=corpus.documents,
+                passing=retrieved.passing,
+                fetched=len(retrieved.documents),
+                distinct=len(distinct),
+                elsewhere=sum(hit.elsewhere for hit in distinct),
+                returned=len(hits),
+            ),
+            hits=hits,
+            notices=query.notices,
+        )
+
     async def _plan_search(self, corpus: Corpus, query: Query) -> PlannedSearch:
         texts = [make_searchable(unit.text) for unit in list_units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
@@ -280,9 +371,15 @@ class Finder:
         """Fetch documents until `limit` of them are distinct or there are no more."""
         wide = fetched_for(limit)
         while True:
-            retrieved = await self._run_plan(corpus, plan, required, wide)
-            documents = retrieved.documents
+            retrieved = FoundDocuments(matching=None, passing=0, documents=())
             score = plan.plan is Plan.RANKED
+            if score:
+                retrieved = await self._index.rank_texts(
+                    corpus, plan.by_language, plan.terms, required, wide
+                )
+            elif plan.plan is Plan.NEWEST:
+                retrieved = await self._index.newest(corpus, plan.by_language, required, wide)
+            documents = retrieved.documents
             distinct = self._choose_distinct_hits(
                 [
                     FindHit(document=document, score=document.candidate.bm25 if score else None)
@@ -320,19 +417,6 @@ class Finder:
                 return _Stages(retrieved, distinct, min(wide, len(order)))
             pool *= 4
 
-    async def _run_plan(
-        self, corpus: Corpus, plan: PlannedSearch, required: Conditions, limit: int
-    ) -> FoundDocuments:
-        match plan.plan:
-            case Plan.RANKED:
-                return await self._index.rank_texts(
-                    corpus, plan.by_language, plan.terms, required, limit
-                )
-            case Plan.NEWEST:
-                return await self._index.newest(corpus, plan.by_language, required, limit)
-            case Plan.NOTHING | Plan.NEAREST:
-                return FoundDocuments(matching=None, passing=0, documents=())
-
     def _choose_distinct_hits(self, hits: Sequence[FindHit]) -> list[FindHit]:
         """Keep the first of each group of near-identical texts, and the first part of each item:
         the best, or the newest."""
@@ -351,6 +435,13 @@ class Finder:
 def _find_item(hit: FindHit) -> int | None:
     place = hit.document.candidate.place
     return place.item if place else None
+
+
+def meant_by(query: Query) -> str:
+    """Return the words and phrases of a query as one text to embed."""
+    return " ".join(
+        alternative.unit.text for group in query.groups for alternative in group.alternatives
+    )
 
 
 def fetched_for(limit: int) -> int:

@@ -17,7 +17,7 @@ from itertools import groupby
 
 from engine.messages import Message
 from engine.search import Term
-from engine.text.terms import Reading, assign_slots
+from engine.text.terms import Reading, assign_slots, order_lexemes
 
 # Lexemes with their positions, ascending, which must occur at the same distances.
 Chain = tuple[tuple[str, int], ...]
@@ -117,14 +117,14 @@ def _write_groups(groups: Sequence[Group]) -> Iterator[str]:
     for aliases, run in groupby(groups, _of_several_words):
         members = list(run)
         if aliases and len(members) > 1:
-            words = " ".join(str(_drop_aliases(group, aliases)) for group in members)
+            own = (
+                Group(tuple(each for each in group.alternatives if each not in aliases))
+                for group in members
+            )
+            words = " ".join(map(str, own))
             yield f"({' | '.join([words, *(str(alternative.unit) for alternative in aliases)])})"
         else:
             yield from map(str, members)
-
-
-def _drop_aliases(group: Group, aliases: Sequence[Alternative]) -> Group:
-    return Group(tuple(own for own in group.alternatives if own not in aliases))
 
 
 def _of_several_words(group: Group) -> tuple[Alternative, ...]:
@@ -204,20 +204,29 @@ def plan_query(
     """Return the planned search. `readings` are those of `units(query)`, in the same order."""
     every = list(readings)
     read = list_units(query)
-    chains = _build_chains(read, every)
+    chains: dict[Unit, dict[str, Chain]] = {
+        read[number]: {
+            language: tuple((reading.lexeme, reading.position) for reading in ordered)
+            for language, ordered in by_language.items()
+        }
+        for number, by_language in order_lexemes(every).items()
+    }
     ranked = any(
         alternative.unit in chains for group in query.groups for alternative in group.alternatives
     )
     by_language = tuple(_in_language(query, language, chains) for language in languages)
     if ranked:
-        by_language = tuple(plan for plan in by_language if plan.required)
+        plan = Plan.RANKED
+        by_language = tuple(each for each in by_language if each.required)
+    elif query.filters or any(each.excluded for each in by_language):
+        plan = Plan.NEWEST
+    else:
+        plan = Plan.NOTHING
     frequencies: dict[Unit, int] = defaultdict(int)
     for reading in every:
         frequencies[read[reading.unit]] += reading.document_frequency
     return PlannedSearch(
-        plan=_choose_plan(
-            query, ranked=ranked, excluding=any(plan.excluded for plan in by_language)
-        ),
+        plan=plan,
         by_language=by_language,
         sought=_choose_sought(query, read, every, documents),
         ignored=tuple(
@@ -236,28 +245,6 @@ def plan_query(
             and not frequencies[alternative.unit]
         ),
     )
-
-
-def _choose_plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
-    if ranked:
-        return Plan.RANKED
-    return Plan.NEWEST if query.filters or excluding else Plan.NOTHING
-
-
-def _build_chains(
-    read: Sequence[Unit], readings: Iterable[Reading]
-) -> dict[Unit, dict[str, Chain]]:
-    """Return the chain of each unit in each language that has lexemes for it."""
-    chains: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
-    for reading in readings:
-        chains[read[reading.unit]][reading.language].append((reading.lexeme, reading.position))
-    return {
-        unit: {
-            language: tuple(sorted(links, key=lambda link: (link[1], link[0])))
-            for language, links in by_language.items()
-        }
-        for unit, by_language in chains.items()
-    }
 
 
 def _in_language(

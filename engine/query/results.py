@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial, reduce
 
-from engine.corpora import outdated_notice
+from engine.corpora import ALL, outdated_notice
 from engine.messages import Message
 from engine.ports import Reads
 from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import DEFAULT, idf
-from engine.search import Candidate
-from engine.text.address import address_candidate
+from engine.search import FIRST_MOMENT, Candidate, order_by_date
+from engine.text.address import address_candidate, name_voice
 from engine.text.clean import fold_case_and_accents, make_searchable
 from engine.text.snippet import (
     RADIUS,
@@ -216,6 +216,84 @@ def _quote_units(units: Sequence[Unit]) -> Message:
     return reduce(lambda some, more: Message("{some}, {more}", some=some, more=more), quoted)
 
 
+def _build_order_key(hit: FindHit) -> tuple[object, ...]:
+    """Return a sort key that orders hits of several archives as each has ordered its own."""
+    if hit.similarity is None and hit.score is None:  # the newest first
+        return (0.0, 0.0, hit.created_at is None, -(hit.created_at or FIRST_MOMENT).timestamp())
+    return (-(hit.similarity or 0.0), -(hit.score or 0.0), *order_by_date(hit.created_at))
+
+
+def found_together(answers: Sequence[tuple[Corpus, QueryAnswer]], limit: int) -> QueryAnswer:
+    """Return one answer with the first `limit` hits of all: best first, or newest first.
+
+    Each hit names its corpus and its voice. What one archive lacks is no news if another has it, so
+    only notices of all are kept. There must be at least one answer, and all must be to one query.
+    """
+    founds = [answer for _, answer in answers]
+    hits = [
+        replace(
+            hit,
+            document=replace(hit.document, candidate=name_voice(hit.document.candidate, corpus)),
+        )
+        for corpus, answer in answers
+        for hit in answer.hits
+    ]
+    hits.sort(key=_build_order_key)
+    ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:limit], start=1))
+    return replace(
+        founds[0],
+        corpus=ALL,
+        hits=ranked,
+        counts=_sum_counts([answer.counts for answer in founds], returned=len(ranked)),
+        notices=(
+            *(
+                notice
+                for notice in founds[0].notices
+                if all(notice in other.notices for other in founds)
+            ),
+            *filter(None, (outdated_notice(corpus) for corpus, _ in answers)),
+        ),
+    )
+
+
+def _sum_counts(counts: Sequence[Counts], *, returned: int) -> Counts:
+    matching = [count.matching for count in counts if count.matching is not None]
+    candidates = [count.candidates for count in counts if count.candidates is not None]
+    return Counts(
+        corpus=sum(count.corpus for count in counts),
+        matching=sum(matching) if matching else None,
+        passing=sum(count.passing for count in counts),
+        fetched=sum(count.fetched for count in counts),
+        distinct=sum(count.distinct for count in counts),
+        returned=returned,
+        candidates=sum(candidates) if candidates else None,
+    )
+
+
+def order_by_similarity(
+    answer: QueryAnswer, similarities: Mapping[int, float], limit: int
+) -> QueryAnswer:
+    """Return the first `limit` hits by similarity; those without one come last."""
+
+    def order(hit: FindHit) -> tuple[bool, float, int]:
+        similar = similarities.get(hit.document.candidate.id)
+        return similar is None, -(similar or 0.0), hit.rank
+
+    hits = [
+        replace(hit, rank=rank, similarity=similarities.get(hit.document.candidate.id))
+        for rank, hit in enumerate(sorted(answer.hits, key=order)[:limit], start=1)
+    ]
+    notices = answer.notices
+    if unknown := len(answer.hits) - len(similarities):
+        notices = (
+            *notices,
+            Message("{number} of the texts found are not ordered by meaning.", number=unknown),
+        )
+    return replace(
+        answer, hits=tuple(hits), notices=notices, counts=replace(answer.counts, returned=len(hits))
+    )
+
+
 async def present_hits(
     index: Reads, corpus: Corpus, answer: QueryAnswer, *, voice: bool
 ) -> QueryAnswer:
@@ -226,7 +304,11 @@ async def present_hits(
     """
     radius = RADIUS[corpus.kind]
     long = [hit for hit in answer.hits if len(_hit_text(hit)) > SHORT]
-    near = {word for hit in long for word in _list_possible_matches(hit)}
+    near: set[str] = set()
+    for hit in long:
+        lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
+        words = {spot.word for spot in searched_words(_hit_text(hit))}
+        near |= {word for word in words if may_match(word, lexemes, fold_case_and_accents)}
     frequencies = await _count_known_words(index, corpus, near)
     hits = [replace(hit, excerpt=_build_excerpt(hit, radius, frequencies)) for hit in answer.hits]
     if voice:
@@ -246,13 +328,6 @@ def _hit_text(hit: FindHit) -> str:
 
 def _text_to_show(hit: FindHit) -> str:
     return hit.excerpt.text if hit.excerpt else _hit_text(hit)
-
-
-def _list_possible_matches(hit: FindHit) -> Iterable[str]:
-    """Return the words of a hit that may be its matches."""
-    lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
-    distinct = {spot.word for spot in searched_words(_hit_text(hit))}
-    return (word for word in distinct if may_match(word, lexemes, fold_case_and_accents))
 
 
 def _build_excerpt(hit: FindHit, radius: int | None, frequencies: Mapping[str, Known]) -> Excerpt:

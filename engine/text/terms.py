@@ -151,6 +151,17 @@ def assign_slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[
             seen |= set(lexemes)
 
 
+def order_lexemes(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[Reading, ...]]]:
+    """Return how each unit was read in each language that reads it, in the order of its words."""
+    read: dict[int, dict[str, list[Reading]]] = defaultdict(lambda: defaultdict(list))
+    for reading in sorted(readings, key=lambda reading: (reading.position, reading.lexeme)):
+        read[reading.unit][reading.language].append(reading)
+    return {
+        unit: {language: tuple(ordered) for language, ordered in by_language.items()}
+        for unit, by_language in read.items()
+    }
+
+
 def has_unspaced(text: str) -> bool:
     """Tell whether a text is read by characters: Korean, Japanese, Chinese."""
     return bool(_UNSPACED.search(text))

@@ -28,7 +28,7 @@ from engine.compose.composition import ComposeRequest
 from engine.embed.local import is_installed
 from engine.errors import BudgetExhausted, UsageError
 from engine.prophecy.headline import read_headline
-from engine.query.meaning import FindMode
+from engine.query.find import FindMode
 from engine.search import Hit, ItemPlace, Mode, Prophecy, SearchRequest
 from engine.values import Kind
 from tests.bot.kinds import fill, text_of

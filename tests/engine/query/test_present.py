@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from db.pool import Database
 from db.search.find import DialectIndex
-from engine.query.find import Finder
-from engine.query.meaning import meant_by, order_by_similarity
+from engine.query.find import Finder, meant_by
 from engine.query.parser import parse_query
 from engine.query.query import Plan
-from engine.query.results import Counts, QueryAnswer, present_hits
+from engine.query.results import Counts, QueryAnswer, order_by_similarity, present_hits
 from engine.values import Corpus, Kind
 from tests.bot.finds import make_find_hit
 from tests.bot.kinds import fill
