@@ -138,7 +138,8 @@ def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: d
     They may if all sources together have used less than the elapsed fraction of the day's limit
     (current hour included), or if the posts have used less than that fraction of their reserve.
     """
-    gone = min(1.0, (_count_hours(now) + 1) / 24)
+    utc = now.astimezone(UTC)
+    gone = min(1.0, (utc.hour + utc.minute / 60 + 1) / 24)
     tokens = {source: _count_tokens(usage) for source, usage in spent.items()}
     dollars = {source: usage.cost_usd or 0.0 for source, usage in spent.items()}
 
@@ -149,12 +150,6 @@ def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: d
         return sum(used.values()) < limit * gone or own < budget.reserve * limit * gone
 
     return in_pace(budget.tokens, tokens) and in_pace(budget.cost_usd, dollars)
-
-
-def _count_hours(now: datetime) -> float:
-    """Return the hours since midnight, UTC."""
-    utc = now.astimezone(UTC)
-    return utc.hour + utc.minute / 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,27 +166,22 @@ def _require_budget(
     source: BudgetSource,
     now: datetime,
 ) -> None:
-    total, again = sum(used.values()), _format_tomorrow(now)
+    total, day = sum(used.values()), (now.astimezone(UTC).date() + timedelta(days=1)).isoformat()
+
+    def advise_more(setting: str) -> Message:
+        return Message(
+            "It starts anew at 00:00 UTC on {day}; or raise {setting}.", day=day, setting=setting
+        )
+
     if total >= limit.amount:
         raise BudgetExhausted(
             Message("The daily model budget of {limit} is spent.", limit=limit.written),
-            fix=Message(
-                "It starts anew at 00:00 UTC on {day}; or raise {setting}.",
-                day=again,
-                setting=limit.setting,
-            ),
+            fix=advise_more(limit.setting),
         )
     share = budget.shares.get(source)
     if share is not None and used.get(source, 0) >= share * limit.amount:
         said, setting = _SHARES[source]
-        raise BudgetExhausted(
-            said,
-            fix=Message(
-                "It starts anew at 00:00 UTC on {day}; or raise {setting}.",
-                day=again,
-                setting=setting,
-            ),
-        )
+        raise BudgetExhausted(said, fix=advise_more(setting))
     if source in (BudgetSource.POSTS, BudgetSource.CONSOLE):
         return
     kept = max(0.0, budget.reserve * limit.amount - used.get(BudgetSource.POSTS, 0))
@@ -199,14 +189,10 @@ def _require_budget(
         raise BudgetExhausted(
             Message("The rest of the daily model budget is kept for the daily posts."),
             fix=Message(
-                "It starts anew at 00:00 UTC on {day}; or lower llm.posts_reserve.", day=again
+                "It starts anew at 00:00 UTC on {day}; or lower llm.posts_reserve.", day=day
             ),
         )
 
 
 def _count_tokens(usage: Usage) -> int:
     return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-
-
-def _format_tomorrow(now: datetime) -> str:
-    return (now.astimezone(UTC).date() + timedelta(days=1)).isoformat()

@@ -6,17 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-import httpx
 import orjson
 
 from engine.budget import PlannedCall
 from engine.embed.local import ModelProcess, Urgency, how_to_get, is_installed
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.errors import ModelUnreachable, SettingsError
-from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, status_fault, too_slow
+from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import Transport
-from engine.llm.wire import said_by
 from engine.messages import Message
 from engine.ports import Embedder, SetAsideTexts
 from engine.settings.models import RerankSettings
@@ -28,7 +26,6 @@ from engine.vectors import SCALES
 PURPOSE = "rerank"
 _LONGEST_TEXT = 2000  # characters; models read 512 tokens or little more
 _INFERENCE_BATCH = 32  # texts that Text Embeddings Inference accepts in a request
-_WRONG_FORM = frozenset({400, 422})
 # Words are compared by their beginnings, which stands in for stems in every language.
 _BEGINNING = 5  # characters
 _LONGEST_QUERY = 600  # characters
@@ -110,24 +107,24 @@ class RemoteReranker:
             raise fault.error from fault.__cause__
 
     async def _fetch_scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        body: dict[str, object]
         if not self._inference:
-            body: dict[str, object] = {"query": query, "documents": texts}
+            body = {"query": query, "documents": texts}
             if self._settings.model:
                 body["model"] = self._settings.model
-            status, headers, content = await self._transport.post(body)
-            if status == httpx.codes.OK:
+            try:
+                content, _ = await self._transport.post(body, clock=self._clock)
+            except Fault as fault:
+                if "texts" not in fault.answer:
+                    raise
+                self._inference = True
+            else:
                 return self._require_scores(content, len(texts))
-            if status not in _WRONG_FORM or b"texts" not in content:
-                raise self._to_fault(status, headers, content)
-            self._inference = True
         scores: list[float] = []
         for start in range(0, len(texts), _INFERENCE_BATCH):
             some = texts[start : start + _INFERENCE_BATCH]
-            status, headers, content = await self._transport.post(
-                {"query": query, "texts": some, "truncate": True}
-            )
-            if status != httpx.codes.OK:
-                raise self._to_fault(status, headers, content)
+            body = {"query": query, "texts": some, "truncate": True}
+            content, _ = await self._transport.post(body, clock=self._clock)
             scores += self._require_scores(content, len(some))
         return scores
 
@@ -136,11 +133,6 @@ class RemoteReranker:
         if scores is None:
             raise Fault(no_scores(self._endpoint))
         return scores
-
-    def _to_fault(self, status: int, headers: Mapping[str, str], content: bytes) -> Fault:
-        return status_fault(
-            status, said_by(content), self._endpoint, headers=headers, now=self._clock()
-        )
 
 
 def read_scores(content: bytes, number: int) -> list[float] | None:

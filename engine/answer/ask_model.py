@@ -21,13 +21,13 @@ from engine.answer.cited_answer import (
     without_brackets,
 )
 from engine.errors import ModelError
-from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     ModelQuestion,
     Prompt,
     ask_and_repair,
     build_strict_schema,
     compact_json,
+    find_objects,
     list_of,
 )
 from engine.llm.wire import ChatAnswer

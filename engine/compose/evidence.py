@@ -14,8 +14,7 @@ from engine.compose.asking import (
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, find_figures, stem_words
 from engine.compose.quotations import first_words, normalise_quotation, stands_in
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.messages import Message
 from engine.text.clean import without_links, without_markup
 from engine.web.results import Web

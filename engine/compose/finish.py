@@ -32,8 +32,7 @@ from engine.compose.tweets import (
     tweet_text,
 )
 from engine.compose.write import read_sentence
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.messages import Message
 from engine.text.clean import without_markup
 

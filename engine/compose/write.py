@@ -12,8 +12,7 @@ from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fac
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MAX_TWEETS, over_long
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
 from engine.search import describe_date
 from engine.settings.models import Voice
 from engine.text.chunks import split_sentences

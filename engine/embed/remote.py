@@ -6,16 +6,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime, timedelta
 
-import httpx
 import orjson
-import stamina
 
 from engine.budget import BudgetSource, PlannedCall
-from engine.errors import CorpusWithheld
-from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, status_fault, too_slow
+from engine.errors import CorpusWithheld, ModelRateLimited
+from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, too_slow
 from engine.llm.spending import Account
-from engine.llm.transport import Transport
-from engine.llm.wire import read_usage, said_by
+from engine.llm.transport import FIRST_WAIT, Transport, retry_faults
+from engine.llm.wire import read_usage
 from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
 from engine.values import Closable, Usage
 from engine.vectors import Vector
@@ -25,7 +23,7 @@ PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20
 _CHARACTERS_A_TOKEN = 4
 _RETRIES = 4  # of a request
-_FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
+_LONGEST_WAIT = 30.0  # seconds between attempts
 
 
 class Pressure:
@@ -168,7 +166,17 @@ class RemoteEmbedder(Closable):
     async def _embed_batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
         planned = self._plan_request(texts)
         async with self._account.hold(planned, now=self._clock()):
-            return await self._with_retries(texts, planned.source, turn)
+
+            async def request_in_turn() -> list[Vector]:
+                async with turn():
+                    return await self._request_vectors(texts, planned.source)
+
+            return await retry_faults(
+                request_in_turn,
+                retries=self._retries,
+                longest_wait=_LONGEST_WAIT,
+                time_left=lambda: _LONGEST_WAIT,
+            )
 
     def _plan_request(self, texts: list[str]) -> PlannedCall:
         settings = self._settings
@@ -180,55 +188,30 @@ class RemoteEmbedder(Closable):
             until=self._clock() + timedelta(seconds=longest),
         )
 
-    async def _with_retries(
-        self, texts: list[str], source: BudgetSource, turn: _Turn
-    ) -> list[Vector]:
-        try:
-            async for attempt in stamina.retry_context(
-                on=_choose_retry,
-                attempts=self._retries + 1,
-                timeout=None,  # attempts and waits are each bounded
-                wait_initial=_FIRST_WAIT,
-                wait_max=_LONGEST_WAIT,
-                wait_jitter=_JITTER,
-            ):
-                with attempt:
-                    async with turn():
-                        return await self._request_vectors(texts, source)
-        except Fault as fault:
-            raise fault.error from fault.__cause__
-        raise AssertionError("the retry context ends by returning or raising")
-
     async def _request_vectors(self, texts: list[str], source: BudgetSource) -> list[Vector]:
-        body: dict[str, object] = {"model": self._settings.model, "input": texts}
-        if self._settings.dimensions:
-            body["dimensions"] = self._settings.dimensions
-        status, headers, content = await self._post(body)
-        if status != httpx.codes.OK:
-            fault = status_fault(
-                status, said_by(content), self._endpoint, headers=headers, now=self._clock()
-            )
-            if status == httpx.codes.TOO_MANY_REQUESTS or fault.retry_after is not None:
-                wait = _FIRST_WAIT if fault.retry_after is None else fault.retry_after
+        settings, endpoint = self._settings, self._endpoint
+        body: dict[str, object] = {"model": settings.model, "input": texts}
+        if settings.dimensions:
+            body["dimensions"] = settings.dimensions
+        try:
+            async with asyncio.timeout(settings.timeout):
+                content, _ = await self._transport.post(body, clock=self._clock)
+        except TimeoutError as exc:
+            raise Fault(too_slow(endpoint, settings.timeout, "timeout")) from exc
+        except Fault as fault:
+            if isinstance(fault.error, ModelRateLimited) or fault.retry_after is not None:
+                wait = FIRST_WAIT if fault.retry_after is None else fault.retry_after
                 self._pressure.slow_down(min(wait, _LONGEST_WAIT))
-            raise fault
+            raise
         payload = read_json_object(content)
         await self._record_usage(payload, source)
         vectors = read_vectors(payload, len(texts))
         if vectors is None:
-            raise Fault(no_vectors(self._endpoint))
+            raise Fault(no_vectors(endpoint))
         self.dimensions = self.dimensions or len(vectors[0])
         if any(len(vector) != self.dimensions for vector in vectors):
-            raise Fault(no_vectors(self._endpoint))
+            raise Fault(no_vectors(endpoint))
         return vectors
-
-    async def _post(self, body: Mapping[str, object]) -> tuple[int, Mapping[str, str], bytes]:
-        seconds = self._settings.timeout
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._transport.post(body)
-        except TimeoutError as exc:
-            raise Fault(too_slow(self._endpoint, seconds, "timeout")) from exc
 
     async def _record_usage(self, payload: Mapping[str, object], source: BudgetSource) -> None:
         usage = read_usage(payload) or Usage()
@@ -243,15 +226,6 @@ class RemoteEmbedder(Closable):
             await self._account.ledger.record(
                 usage, model=self._settings.model, purpose=PURPOSE, source=source, now=self._clock()
             )
-
-
-def _choose_retry(error: Exception) -> bool | float:
-    """True = back off and retry, seconds = wait that long, False = give up."""
-    if not isinstance(error, Fault) or not error.error.retryable:
-        return False
-    if error.retry_after is None:
-        return True
-    return error.retry_after if error.retry_after <= _LONGEST_WAIT else False
 
 
 class WithheldEmbedder:

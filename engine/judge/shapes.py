@@ -7,8 +7,7 @@ quotes, comments, and Markdown tables. A text that is in none of these shapes st
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import compact_json
+from engine.llm.asking import compact_json, find_objects
 from engine.text.clean import fold_case_and_accents
 
 # The names of fields and columns, folded.

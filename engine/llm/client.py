@@ -9,13 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Self
 
-import httpx
-import stamina
-
 from engine.errors import ModelError, ModelPaused
 from engine.llm.endpoint import Consent, Fault, chat_endpoint, status_fault, too_slow
 from engine.llm.spending import Account, CallOutcomes, ChatSpending, Reservation, log_answer
-from engine.llm.transport import Transport
+from engine.llm.transport import Transport, retry_faults
 from engine.llm.wire import (
     ChatAnswer,
     PromptMessage,
@@ -24,7 +21,6 @@ from engine.llm.wire import (
     read_completion,
     read_usage,
     request_body,
-    said_by,
 )
 from engine.messages import Message
 from engine.settings.models import LlmSettings
@@ -33,11 +29,10 @@ from engine.values import Closable, Usage, add_usage
 _CONNECT_SECONDS = 5.0
 BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone
 BREAKER_PAUSE = 60.0  # seconds for which it is left alone
-__all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 logger = logging.getLogger("presagio.llm")
 # For the reservation before a call: the time a process may need after it to record its usage.
 _MARGIN = 60.0  # seconds
-FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
+LONGEST_WAIT = 8.0  # seconds between attempts
 
 
 class Breaker:
@@ -273,43 +268,26 @@ class ChatClient(Closable):
         return replace(answer, usage=add_usage(call.reported) or Usage())
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
-        """Make the call within the total timeout, and unwrap the last fault."""
+        """Make the call, with retries, within the total timeout. Raises ModelError."""
+
+        def note(fault: Fault) -> None:
+            call.last_fault = fault
+            logger.warning("%s: %s", call.purpose, fault)
+
+        total = self._settings.total_timeout
         try:
-            async with asyncio.timeout(self._settings.total_timeout):
-                return await self._with_retries(call)
+            async with asyncio.timeout(total):
+                return await retry_faults(
+                    lambda: self._attempt(call),
+                    retries=self._settings.retries,
+                    longest_wait=LONGEST_WAIT,
+                    time_left=lambda: total - (self._clock() - call.started),
+                    note=note,
+                )
         except TimeoutError as exc:
             if call.last_fault:  # more specific than "too slow"
                 raise call.last_fault.error from exc
-            raise too_slow(self._endpoint, self._settings.total_timeout, "total_timeout") from exc
-        except Fault as fault:
-            raise fault.error from fault.__cause__
-
-    async def _with_retries(self, call: _Call) -> ChatAnswer:
-        def again(exc: Exception) -> bool | float:
-            return self._wait_before_retry(call, exc)
-
-        async for attempt in stamina.retry_context(
-            on=again,
-            attempts=self._settings.retries + 1,
-            timeout=None,  # the total timeout bounds it
-            wait_initial=FIRST_WAIT,
-            wait_max=LONGEST_WAIT,
-            wait_jitter=JITTER,
-        ):
-            with attempt:
-                return await self._attempt(call)
-        raise AssertionError("the retry context ends by returning or raising")
-
-    def _wait_before_retry(self, call: _Call, exc: Exception) -> bool | float:
-        """True = back off and retry, seconds = wait that long, False = give up."""
-        if not isinstance(exc, Fault) or not exc.error.retryable:
-            return False
-        call.last_fault = exc
-        logger.warning("%s: %s", call.purpose, exc)
-        if exc.retry_after is None:
-            return True
-        left = self._settings.total_timeout - (self._clock() - call.started)
-        return exc.retry_after if exc.retry_after < left else False
+            raise too_slow(self._endpoint, total, "total_timeout") from exc
 
     async def _attempt(self, call: _Call) -> ChatAnswer:
         """Make one attempt, repeated without the optional fields that the server refuses."""
@@ -335,16 +313,16 @@ class ChatClient(Closable):
         )
 
     async def _exchange_call(self, call: _Call, refused: Collection[str]) -> ChatAnswer:
-        endpoint = self._endpoint
-        status, headers, content = await self._transport.post(self._build_body(call, refused))
-        now = call.asked_at + timedelta(seconds=self._clock() - call.started)
-        if status != httpx.codes.OK:
-            raise status_fault(status, said_by(content), endpoint, headers=headers, now=now)
+        def read_clock() -> datetime:
+            return call.asked_at + timedelta(seconds=self._clock() - call.started)
+
+        endpoint, body = self._endpoint, self._build_body(call, refused)
+        content, headers = await self._transport.post(body, clock=read_clock)
         payload = read_completion(content, endpoint)
         error = error_in_payload(payload)
         self._bill(call, payload, is_answered=error is None)
         if error:
-            raise status_fault(*error, endpoint, headers=headers, now=now)
+            raise status_fault(*error, endpoint, headers=headers, now=read_clock())
         return read_choice(payload, endpoint, self._settings.max_completion_tokens)
 
     def _bill(self, call: _Call, payload: Mapping[str, object], *, is_answered: bool) -> None:
@@ -354,15 +332,9 @@ class ChatClient(Closable):
             call.reported.append(usage)
         if not (usage or is_answered):
             return
-        counted = usage or call.estimate
-        estimate = call.estimate
-        counted = replace(
-            counted,
-            prompt_tokens=_known_or(counted.prompt_tokens, estimate.prompt_tokens),
-            completion_tokens=_known_or(counted.completion_tokens, estimate.completion_tokens),
-        )
+        counted, estimate = usage or call.estimate, call.estimate
+        if counted.prompt_tokens is None:
+            counted = replace(counted, prompt_tokens=estimate.prompt_tokens)
+        if counted.completion_tokens is None:
+            counted = replace(counted, completion_tokens=estimate.completion_tokens)
         call.bills.append((str(payload.get("model") or self.model), counted))
-
-
-def _known_or(number: int | None, estimate: int | None) -> int | None:
-    return estimate if number is None else number

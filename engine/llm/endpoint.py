@@ -109,7 +109,8 @@ class Endpoint:
                 Message("{section}.base_url is not an http(s) address.", section=self.section),
                 fix=Message("Example: {url}", url=_DEFAULTS[self.section]),
             )
-        if self.api_key is not None and not _fits_a_header(self.api_key):
+        key = self.api_key
+        if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
             raise SettingsError(
                 Message("The API key holds spaces, line breaks or non-ASCII characters."),
                 fix=Message("Set {variable} to the key alone.", variable=self.key_variable),
@@ -178,10 +179,6 @@ def rerank_endpoint(settings: RerankSettings, api_key: str | None) -> Endpoint:
     )
 
 
-def _fits_a_header(key: str) -> bool:
-    return bool(key) and key.isascii() and key.isprintable() and " " not in key
-
-
 def _is_web_address(url: str) -> bool:
     if not url.isprintable() or " " in url:
         return False
@@ -196,7 +193,8 @@ def _is_web_address(url: str) -> bool:
 class Fault(Exception):
     """One failed attempt: the error to show, and what the next attempt needs to know.
 
-    `retry_after` is in seconds; `refused_fields` are those that the answer seems to refuse.
+    `retry_after` is in seconds; `refused_fields` are those that the answer seems to refuse, and
+    `answer` is its own text.
     """
 
     def __init__(
@@ -205,11 +203,12 @@ class Fault(Exception):
         *,
         retry_after: float | None = None,
         refused_fields: tuple[str, ...] = (),
+        answer: str = "",
     ) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry_after = retry_after
-        self.refused_fields = refused_fields
+        self.refused_fields, self.answer = refused_fields, answer
 
 
 def _find_refused_fields(status: int, answer: str) -> tuple[str, ...]:
@@ -225,30 +224,28 @@ def status_fault(
 
     `answer` is the server's own text; it is masked and cut before it is quoted.
     """
-    refused = _find_refused_fields(status, answer)
     quoted = quote_answer(answer, endpoint.api_key)
+    if quoted and not quoted.endswith((".", "!", "?", "…")):
+        quoted += "."  # like a sentence, as what to do follows it
     head = Message(
         "{host} {did} ({status})", host=endpoint.host, did=what_happened(status), status=status
     )
-    message = (
-        Message("{head}: {quoted}", head=head, quoted=_end_sentence(quoted))
-        if quoted
-        else Message("{head}.", head=head)
-    )
+    message = Message("{head}.", head=head)
+    if quoted:
+        message = Message("{head}: {quoted}", head=head, quoted=quoted)
+    refused = _find_refused_fields(status, answer)
     if status == 429:
         wait = _read_pause(headers, now)
-        fix = (
-            Message("Wait {seconds} s.", seconds=math.ceil(wait))
-            if wait is not None
-            else Message("Wait a little.")
-        )
+        fix = Message("Wait a little.")
+        if wait is not None:
+            fix = Message("Wait {seconds} s.", seconds=math.ceil(wait))
         return Fault(ModelRateLimited(message, fix=fix), retry_after=wait)
     if status == 408 or status >= 500:
         error = ModelUnreachable(message, fix=Message("Try again later."))
         return Fault(error, retry_after=_read_pause(headers, now), refused_fields=refused)
     refusal = ModelUnpaid if status == 402 else ModelRefused
     fix = _describe_fix(status, endpoint)
-    return Fault(refusal(message, fix=fix), refused_fields=refused)
+    return Fault(refusal(message, fix=fix), refused_fields=refused, answer=answer)
 
 
 def _read_pause(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -313,11 +310,6 @@ def no_scores(endpoint: Endpoint) -> ModelAnswerInvalid:
         Message("The answer of {host} holds no usable scores.", host=endpoint.host),
         fix=_check_both(endpoint),
     )
-
-
-def _end_sentence(quoted: str) -> str:
-    """End a text like a sentence, as what to do follows it."""
-    return quoted if quoted.endswith((".", "!", "?", "…")) else f"{quoted}."
 
 
 def quote_answer(answer: str, api_key: str | None) -> str:

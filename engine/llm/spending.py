@@ -4,7 +4,7 @@ import copy
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -49,19 +49,11 @@ class CallOutcomes:
         try:
             yield
         except ModelError as error:
-            self._times[_classify_error(error)] += 1
+            outcome = CallOutcome.PAUSED if isinstance(error, ModelPaused) else CallOutcome.FAILED
+            over = isinstance(error, BudgetExhausted)
+            self._times[CallOutcome.OVER_BUDGET if over else outcome] += 1
             raise
         self._times[CallOutcome.ANSWERED] += 1
-
-
-def _classify_error(error: ModelError) -> CallOutcome:
-    match error:
-        case BudgetExhausted():
-            return CallOutcome.OVER_BUDGET
-        case ModelPaused():
-            return CallOutcome.PAUSED
-        case _:
-            return CallOutcome.FAILED
 
 
 def log_answer(purpose: str, answer: ChatAnswer, seconds: float) -> None:
@@ -158,7 +150,9 @@ class ChatSpending:
         Bills are pairs of model and usage; those of a failed call are recorded as well. Raises
         what `Account.hold` raises.
         """
-        async with self._allow_call(planned, now):
+        reservation = self._reservation
+        allowed = reservation.call(now=now) if reservation else self._account.hold(planned, now=now)
+        async with allowed:
             try:
                 yield
             finally:
@@ -167,11 +161,6 @@ class ChatSpending:
                     await self._account.ledger.record(
                         usage, model=model, purpose=purpose, source=planned.source, now=now
                     )
-
-    def _allow_call(self, planned: PlannedCall, now: datetime) -> AbstractAsyncContextManager[None]:
-        if self._reservation:
-            return self._reservation.call(now=now)
-        return self._account.hold(planned, now=now)
 
     def _learn_price(self, usage: Usage) -> None:
         tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
@@ -201,9 +190,9 @@ class Reservation:
         if self._budget.is_limited:
 
             def check(spent: Mapping[BudgetSource, Usage]) -> None:
-                require_budget(
-                    self._budget, _add_planned_usage(spent, whole), whole.source, now=self._now
-                )
+                more = Usage(prompt_tokens=whole.tokens, cost_usd=whole.cost_usd)
+                total = {**spent, whole.source: spent.get(whole.source, Usage()) + more}
+                require_budget(self._budget, total, whole.source, now=self._now)
 
             self._place = await _reserve(self._ledger, self._budget, whole, check, now=self._now)
         return self
@@ -233,7 +222,9 @@ class Reservation:
             return
         before, self._place = self._place, None
         if self._left:
-            self._place = await self._ledger.reserve(self._sum_plans(), _allow_again, now=self._now)
+            self._place = await self._ledger.reserve(
+                self._sum_plans(), lambda _: None, now=self._now
+            )
         await self._ledger.release(before)
 
     def _sum_plans(self) -> PlannedCall:
@@ -262,15 +253,3 @@ async def _reserve(
         raise BudgetHeld(
             Message("The rest of the daily model budget may not be enough for this.")
         ) from error
-
-
-def _allow_again(_: Mapping[BudgetSource, Usage]) -> None:
-    """Allow what was allowed before."""
-
-
-def _add_planned_usage(
-    spent: Mapping[BudgetSource, Usage], planned: PlannedCall
-) -> dict[BudgetSource, Usage]:
-    more = Usage(prompt_tokens=planned.tokens, completion_tokens=0, cost_usd=planned.cost_usd)
-    before = spent.get(planned.source, Usage())
-    return {**spent, planned.source: before + more}

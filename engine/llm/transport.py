@@ -1,20 +1,33 @@
 """The one place that calls the HTTP client for models; maps its errors, tries an endpoint."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 import httpx
+import stamina
 
 from engine.errors import ModelRefused, ModelUnreachable
 from engine.fetch import http_date
-from engine.llm.endpoint import Endpoint, Fault, bad_address, model_unreachable, too_long, too_slow
+from engine.llm.endpoint import (
+    Endpoint,
+    Fault,
+    bad_address,
+    model_unreachable,
+    status_fault,
+    too_long,
+    too_slow,
+)
+from engine.llm.wire import said_by
 from engine.messages import Message
 
 _TOTAL, _TOTAL_OF_MODEL = 10.0, 60.0  # seconds; a model of one's own may have to be loaded
 _FEW_TOKENS = 200  # some models think before they answer
 MAX_ANSWER_BYTES = 1 << 20
+FIRST_WAIT, JITTER = 0.5, 0.5  # seconds between attempts
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +100,45 @@ async def _send_request(
     return response
 
 
+async def retry_faults(
+    work: Callable[[], Awaitable[_Result]],
+    *,
+    retries: int,
+    longest_wait: float,
+    time_left: Callable[[], float],
+    note: Callable[[Fault], None] = lambda _: None,
+) -> _Result:
+    """Return what `work` returns, which is done again after faults that may pass by themselves.
+
+    `note` is told of these. A wait that the server asks for is granted up to `time_left`, in
+    seconds. Raises the error of the last fault.
+    """
+
+    def choose_wait(error: Exception) -> bool | float:
+        """True = back off and retry, seconds = wait that long, False = give up."""
+        if not isinstance(error, Fault) or not error.error.retryable:
+            return False
+        note(error)
+        if error.retry_after is None:
+            return True
+        return error.retry_after if error.retry_after <= time_left() else False
+
+    try:
+        async for attempt in stamina.retry_context(
+            on=choose_wait,
+            attempts=retries + 1,
+            timeout=None,  # the caller bounds it, or attempts and waits are each bounded
+            wait_initial=FIRST_WAIT,
+            wait_max=longest_wait,
+            wait_jitter=JITTER,
+        ):
+            with attempt:
+                return await work()
+    except Fault as fault:
+        raise fault.error from fault.__cause__
+    raise AssertionError("the retry context ends by returning or raising")
+
+
 class Transport:
     """Posts to one resource of an endpoint, keeping connections open until it is closed.
 
@@ -120,12 +172,18 @@ class Transport:
         """Close the connections."""
         await self._http.aclose()
 
-    async def post(self, body: Mapping[str, object]) -> tuple[int, httpx.Headers, bytes]:
-        """Return status, headers and content of the answer to a request. Raises Fault."""
+    async def post(
+        self, body: Mapping[str, object], *, clock: Callable[[], datetime]
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Return the content and the headers of the answer to a request.
+
+        `clock` returns the current time, once there is an answer. Raises Fault, also if the server
+        refuses the request.
+        """
         endpoint = self._endpoint
         try:
             async with self._http.stream("POST", self._url, json=body) as response:
-                return response.status_code, response.headers, await self._read_body(response)
+                content = await self._read_body(response)
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(endpoint, self._read_timeout, self._read_setting)) from exc
         except httpx.ConnectError as exc:
@@ -140,6 +198,10 @@ class Transport:
                 reason=type(exc).__name__,
             )
             raise Fault(model_unreachable(endpoint, reason)) from exc
+        status, headers = response.status_code, response.headers
+        if status != httpx.codes.OK:
+            raise status_fault(status, said_by(content), endpoint, headers=headers, now=clock())
+        return content, headers
 
     async def _read_body(self, response: httpx.Response) -> bytes:
         content = bytearray()

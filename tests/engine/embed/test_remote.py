@@ -47,8 +47,8 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Back off for a moment only."""
-    monkeypatch.setattr("engine.embed.remote._FIRST_WAIT", 0.01)
-    monkeypatch.setattr("engine.embed.remote._JITTER", 0.01)
+    monkeypatch.setattr("engine.llm.transport.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("engine.llm.transport.JITTER", 0.01)
 
 
 @asynccontextmanager

@@ -25,10 +25,11 @@ from engine.errors import (
     ModelUnreachable,
 )
 from engine.judge.judge import JUDGE
-from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
+from engine.llm.client import ChatClient
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.llm.spending import Account, CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
+from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 from tests.fakes.model import (

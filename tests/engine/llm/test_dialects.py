@@ -10,9 +10,10 @@ import pytest
 
 from engine.errors import ModelDeclined
 from engine.judge.judge import JUDGE, Judge
-from engine.llm.client import ChatClient, PromptMessage
+from engine.llm.client import ChatClient
 from engine.llm.endpoint import chat_endpoint
 from engine.llm.transport import check_model
+from engine.llm.wire import PromptMessage
 from engine.search import Headline, Verdict
 from engine.settings.models import LlmSettings
 from engine.values import Usage

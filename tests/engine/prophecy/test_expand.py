@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.corpora import ArchiveSummary
-from engine.llm.client import ChatClient, PromptMessage
+from engine.llm.client import ChatClient
+from engine.llm.wire import PromptMessage
 from engine.prophecy.expand import (
     LONGEST_ANSWER,
     LONGEST_PHRASE,
