@@ -55,9 +55,9 @@ _UNWANTED = re.compile(
 MAX_LENGTH = 64_000
 MAX_STARTS = 64
 MAX_DEPTH = 4
-# Damage that may hide a judgment: a missing score may have been lost.
 # Damage after which an answer may be in a shape of its own (engine.judge.shapes).
 _POORLY_READ = frozenset({"bad_score", "unknown_number", "unreadable", "truncated"})
+# Damage that may hide a judgment: a missing score may have been lost.
 _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 _SCORE_KEYS = ("s", "score", "judgment", "rating")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
@@ -85,7 +85,7 @@ def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
     return {
         number: reason
         for raw, text in _reason_entries(answer)
-        if (number := _read_reason_number(raw)) is not None and (reason := plain_reason(text))
+        if (number := _read_integer(raw)) is not None and (reason := plain_reason(text))
     }
 
 
@@ -121,12 +121,6 @@ def _as_list(value: object) -> Iterable[object]:
 
 def _first_value(entry: Mapping[str, object], names: Iterable[str]) -> object:
     return next((entry[name] for name in names if name in entry), None)
-
-
-def _read_reason_number(raw: object) -> int | None:
-    if isinstance(raw, int) and not isinstance(raw, bool):
-        return raw
-    return int(raw) if isinstance(raw, str) and re.fullmatch(r"[0-9]{1,9}", raw) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +169,21 @@ def _read_text(content: str, sent: int, finished: bool) -> JudgeAnswer:
     elif finished and not _LOSSY & damage.keys():
         absent = set(range(1, sent + 1)) - scores.keys() - refused
         scores |= dict.fromkeys(absent, 0)
+    best = answer.get("best")
+    if "best" not in answer and (match := _BEST.search(text)):  # it broke off after them
+        best = match[1].split(",")
     return JudgeAnswer(
         scores=scores,
         damage=dict(damage),
-        kinds=_collect_kinds(entries, scores),
-        best=_choose_best(_list_best(answer, text), scores),
-        event=_read_numbers(_as_list(answer.get("event")), sent),
+        kinds={  # of several the last one
+            number: kind
+            for raw_number, _, raw_kind in entries
+            if (number := _read_integer(raw_number)) is not None
+            and scores.get(number)
+            and (kind := read_kind(raw_kind))
+        },
+        best=_choose_numbers(best, lambda number: scores.get(number, 0) >= MIN_SCORE),
+        event=_choose_numbers(answer.get("event"), lambda number: 1 <= number <= sent),
         reasons={
             number: reason
             for number, reason in read_reasons(answer).items()
@@ -190,73 +193,38 @@ def _read_text(content: str, sent: int, finished: bool) -> JudgeAnswer:
     )
 
 
-def _collect_kinds(entries: Iterable[Entry], scores: Mapping[int, int]) -> dict[int, HitKind]:
-    """Return the kinds of candidates that have a score; of several the last one."""
-    return {
-        number: kind
-        for raw_number, _, raw_kind in entries
-        if (number := _read_integer(raw_number)) is not None
-        and scores.get(number)
-        and (kind := read_kind(raw_kind))
-    }
-
-
 def read_kind(raw: object) -> HitKind | None:
     """Return the kind that a letter or a word means, or None."""
     return _KINDS.get(raw.strip().lower()) if isinstance(raw, str) else None
 
 
-def _list_best(answer: Mapping[str, object], text: str) -> Iterable[object]:
-    """Return the numbers under "best", also of an answer that broke off after them."""
-    if "best" in answer:
-        return _as_list(answer["best"])
-    match = _BEST.search(text)
-    return match[1].split(",") if match else ()
-
-
-def _read_numbers(written: Iterable[object], sent: int) -> tuple[int, ...]:
-    """Return the first three different numbers of candidates."""
-    numbers = (_read_integer(number) for number in written)
-    sure = (number for number in numbers if number is not None and 1 <= number <= sent)
-    return tuple(dict.fromkeys(sure))[:MAX_BEST]
-
-
-def _choose_best(numbers: Iterable[object], scores: Mapping[int, int]) -> tuple[int, ...]:
-    best = (_read_integer(number) for number in numbers)
-    worthy = (n for n in best if n is not None and scores.get(n, 0) >= MIN_SCORE)
-    return tuple(dict.fromkeys(worthy))[:MAX_BEST]
+def _choose_numbers(written: object, is_fit: Callable[[int], bool]) -> tuple[int, ...]:
+    """Return the first three different numbers of a list that are fit."""
+    numbers = map(_read_integer, _as_list(written))
+    return tuple(dict.fromkeys(n for n in numbers if n is not None and is_fit(n)))[:MAX_BEST]
 
 
 def _find_answer(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
     """Return the best JSON value in `text` and its entries, or those salvaged from a broken one."""
     # Values without the name "scores" may be fragments of a broken answer that had it.
-    forms = (_find_scores,) if "scores" in text else (_find_scores, _wrap_bare_scores)
+    forms = (_name_scores,) if "scores" in text else (_name_scores, _wrap_bare_scores)
     for form in forms:
         for kind, tried in (
             ("", text),
             ("trailing_comma", _TRAILING_COMMA.sub("", text)),
             ("broken_reasons", _REASONS.sub("}", text)),
         ):
-            found = _find_last_answer(tried, form)
-            if found is None:
-                continue
-            answer, length = found
-            damage.update([kind] if kind else [])
-            damage.update(["surrounded"] if length < len(tried) else [])
-            return answer, list(_flatten_entries(answer["scores"], damage))
+            last = None
+            for value, length in _find_json_values(tried):
+                answer = _unwrap_answer(value, form)
+                last = last if answer is None else (answer, length)
+            if last:
+                damage.update([kind] if kind else [])
+                damage.update(["surrounded"] if last[1] < len(tried) else [])
+                return last[0], list(_flatten_entries(last[0]["scores"], damage))
     entries = list(_salvage_entries(text))
     damage["truncated" if entries else "unreadable" if text else "empty"] += 1
     return {}, entries
-
-
-def _find_last_answer(text: str, form: Form) -> tuple[dict[str, object], int] | None:
-    """Return the last value of that form, with its length in `text`, or None."""
-    last = None
-    for value, length in _find_json_values(text):
-        answer = form(value)
-        if answer is not None:
-            last = answer, length
-    return last
 
 
 def _find_json_values(text: str) -> Iterator[tuple[object, int]]:
@@ -276,22 +244,27 @@ def _find_json_values(text: str) -> Iterator[tuple[object, int]]:
             yield value, position - start
 
 
-def _find_scores(value: object, depth: int = 0) -> dict[str, object] | None:
-    """Return the object with "scores": the value itself, or the only value it wraps."""
-    if isinstance(value, dict) and "scores" in value:
-        return value
+def _unwrap_answer(value: object, form: Form, depth: int = 0) -> dict[str, object] | None:
+    """Return a value, or the only one it wraps, in that form; None if it is in none."""
+    if (answer := form(value)) is not None:
+        return answer
     inner = _list_containers(value)
-    return _find_scores(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+    is_wrapped = len(inner) == 1 and depth < MAX_DEPTH
+    return _unwrap_answer(inner[0], form, depth + 1) if is_wrapped else None
 
 
-def _wrap_bare_scores(value: object, depth: int = 0) -> dict[str, object] | None:
+def _name_scores(value: object) -> dict[str, object] | None:
+    """Return an object with "scores"."""
+    return value if isinstance(value, dict) and "scores" in value else None
+
+
+def _wrap_bare_scores(value: object) -> dict[str, object] | None:
     """Return a map of numbers or a list of entries, put under "scores"."""
-    inner = _list_containers(value)
-    if isinstance(value, list):
-        return {"scores": value} if inner else None
-    if isinstance(value, dict) and value and all(_NUMERIC.fullmatch(key) for key in value):
-        return {"scores": value}
-    return _wrap_bare_scores(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+    if isinstance(value, dict):
+        is_bare = bool(value) and all(_NUMERIC.fullmatch(key) for key in value)
+    else:
+        is_bare = bool(_list_containers(value))
+    return {"scores": value} if is_bare else None
 
 
 def _list_containers(value: object) -> list[object]:
@@ -304,27 +277,22 @@ def _list_containers(value: object) -> list[object]:
 
 
 def _flatten_entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[Entry]:
-    """Flatten any structure that holds the scores into (number, score) pairs."""
+    """Flatten any structure that holds the scores into entries."""
     if isinstance(value, dict):
         damage["reshaped"] += 1
-        yield from _from_object(value, damage)
+        number = _first_value(value, _NUMBER_KEYS)
+        if number is not None:
+            yield number, _first_value(value, _SCORE_KEYS), _first_value(value, _KIND_KEYS)
+        elif all(_NUMERIC.fullmatch(key) for key in value):
+            yield from ((number, score, None) for number, score in value.items())
+        else:
+            damage["unreadable"] += 1
     elif isinstance(value, list) and depth < MAX_DEPTH:
         for item in value:
             if isinstance(item, list) and len(item) in (2, 3) and not _list_containers(item):
                 yield item[0], item[1], item[-1]
             else:
                 yield from _flatten_entries(item, damage, depth + 1)
-    else:
-        damage["unreadable"] += 1
-
-
-def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Entry]:
-    number = next((value[key] for key in _NUMBER_KEYS if key in value), None)
-    score = next((value[key] for key in _SCORE_KEYS if key in value), None)
-    if number is not None:
-        yield number, score, _first_value(value, _KIND_KEYS)
-    elif all(_NUMERIC.fullmatch(key) for key in value):
-        yield from ((number, score, None) for number, score in value.items())
     else:
         damage["unreadable"] += 1
 
@@ -348,7 +316,8 @@ def _collect_scores(
     scores: dict[int, int] = {}
     refused: set[int] = set()
     for raw_number, raw_score, _ in entries:
-        number, score = _read_integer(raw_number), _round_score(raw_score)
+        number, real = _read_integer(raw_number), _read_real(raw_score)
+        score = None if real is None else round(real)
         if type(raw_number) is not int or type(raw_score) is not int:
             damage["coerced"] += 1
         if number is None or not 1 <= number <= sent:
@@ -366,11 +335,6 @@ def _collect_scores(
 def _read_integer(raw: object) -> int | None:
     value = _read_real(raw)
     return int(value) if value is not None and value.is_integer() else None
-
-
-def _round_score(raw: object) -> int | None:
-    value = _read_real(raw)
-    return None if value is None else round(value)
 
 
 def _read_real(raw: object) -> float | None:

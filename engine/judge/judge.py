@@ -166,11 +166,12 @@ def build_judge_request(
     A headline without a date is of the day of `now`.
     """
     title = one_line(headline.text, HEADLINE_LENGTH)
+    archive = ", ".join(filter(None, (corpus.voice, corpus.description)))
     ordered = sorted(candidates, key=lambda candidate: _build_shuffle_key(title, candidate))
     name_author = len({candidate.author for candidate in candidates}) > 1
-    day = _short_day(headline.date or now)
+    archive, day = one_line(archive, DESCRIPTION_LENGTH), _short_day(headline.date or now)
     return JudgeRequest(
-        subject=f"{_describe_archive(corpus)}; news of {day}\n{title}",
+        subject=f"archive: {archive}; news of {day}\n{title}",
         lines={
             candidate.id: _describe_candidate(candidate, title, name_author)
             for candidate in ordered
@@ -180,12 +181,6 @@ def build_judge_request(
 
 def _short_day(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y%m%d")
-
-
-def _describe_archive(corpus: Corpus) -> str:
-    """Return whose archive it is."""
-    described = ", ".join(filter(None, (corpus.voice, corpus.description)))
-    return f"archive: {one_line(described, DESCRIPTION_LENGTH)}"
 
 
 def cut_around(text: str, title: str, limit: int) -> str:
@@ -260,7 +255,10 @@ class Judge:
             return replace(stored, cached=True, usage=None)
         attempt = await self._ask_model(corpus, request, now)
         if attempt.miscounted:
-            attempt.join(await self._ask_in_blocks(corpus, request, attempt, now))
+            # Once more about what was left out, in blocks that are easier to count.
+            blocks = request.in_blocks(request.lines.keys() - attempt.scores.keys())
+            answered = (self._ask_model(corpus, block, now) for block in blocks)
+            attempt.join(await asyncio.gather(*answered))
         verdict = replace(attempt.verdict(), prompt_version=JUDGE.version)
         if len(verdict.scores) == len(request.ids):
             await self._cache.put(key, verdict, now=now)
@@ -275,13 +273,6 @@ class Judge:
         )
         attempt.error = await ask_and_repair(self._client, question, attempt.parse, now=now)
         return attempt
-
-    async def _ask_in_blocks(
-        self, corpus: Corpus, request: JudgeRequest, attempt: "_AnswerAttempt", now: datetime
-    ) -> Sequence["_AnswerAttempt"]:
-        """Ask again about what the answer left out, in blocks that are easier to count."""
-        blocks = request.in_blocks(request.lines.keys() - attempt.scores.keys())
-        return await asyncio.gather(*(self._ask_model(corpus, block, now) for block in blocks))
 
 
 @dataclass(slots=True)

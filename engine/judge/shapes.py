@@ -5,7 +5,7 @@ quotes, comments, and Markdown tables. A text that is in none of these shapes st
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from engine.llm.asking import compact_json, find_objects
 from engine.text.clean import fold_case_and_accents
@@ -51,45 +51,31 @@ def _find_answer(text: str) -> Mapping[str, object] | None:
     named = [entry for entry in objects if entry.get("scores")]
     if named:
         return named[-1]
-    if scores := _join_lines(objects):
-        count = next((entry["n"] for entry in objects if "n" in entry), None)
-        return {"n": count, "scores": scores} if count is not None else {"scores": scores}
-    rows = list(_read_table(text)) or list(_read_lines(text))
-    return {"scores": rows} if rows else None
-
-
-def _join_lines(objects: Sequence[Mapping[str, object]]) -> list[object]:
-    """Return the entries of JSON lines, or of a map whose keys are numbers."""
-    return [
+    lines = [  # JSON lines, or a map whose keys are numbers
         entry
         for entry in objects
         if (_first(entry, _NUMBERS) is not None and _first(entry, _SCORES) is not None)
         or (entry and all(map(_NUMBER.fullmatch, entry)))
     ]
+    if lines:
+        count = next((entry["n"] for entry in objects if "n" in entry), None)
+        return {"n": count, "scores": lines} if count is not None else {"scores": lines}
+    listed = (_pair(match[1], match[2], None) for match in _LINE.finditer(text))
+    rows = _read_table(text) or list(filter(None, listed))
+    return {"scores": rows} if rows else None
 
 
-def _read_table(text: str) -> Iterator[list[object]]:
-    """Yield number and score of the rows of a Markdown table, by the names in its first row."""
+def _read_table(text: str) -> list[list[object]]:
+    """Return number and score of the rows of a Markdown table, by the names in its first row."""
     lines = (match[0].strip().strip("|") for match in _ROW.finditer(text))
-    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
-    if not rows:
-        return
-    names = [fold_case_and_accents(name.strip("*` ")) for name in rows[0]]
+    first, *rows = [[cell.strip() for cell in line.split("|")] for line in lines] or [[]]
+    names = [fold_case_and_accents(name.strip("*` ")) for name in first]
     number = next((at for at, name in enumerate(names) if _NUMBERS.fullmatch(name)), None)
     score = next((at for at, name in enumerate(names) if _SCORES.fullmatch(name)), None)
     if number is None or score is None:
-        return
-    for row in rows[1:]:
-        if len(row) == len(names):
-            entry = _pair(row[number], row[score], None)
-            yield from [entry] if entry else []
-
-
-def _read_lines(text: str) -> Iterator[list[object]]:
-    """Yield number and score of the lines of a list."""
-    for match in _LINE.finditer(text):
-        entry = _pair(match[1], match[2], None)
-        yield from [entry] if entry else []
+        return []
+    whole = (row for row in rows if len(row) == len(names))
+    return list(filter(None, (_pair(row[number], row[score], None) for row in whole)))
 
 
 def _list_scores(answer: Mapping[str, object]) -> Iterator[object]:
