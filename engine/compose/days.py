@@ -4,76 +4,68 @@ English, Spanish, German, French, Portuguese, Italian and Japanese dates are rea
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 from itertools import product
 
-_MONTHS: Mapping[str, int] = {
-    word: number
-    for number, words in enumerate(
-        (
-            "january jan enero ene januar janvier janeiro gennaio",
-            "february feb febrero februar février fevereiro febbraio",
-            "march mar marzo märz mars março",
-            "april apr abril abr avril aprile",
-            "may mayo mai maio maggio",
-            "june jun junio juni juin junho giugno",
-            "july jul julio juli juillet julho luglio",
-            "august aug agosto ago août",
-            "september sept sep septiembre setiembre septembre setembro settembre",
-            "october oct octubre oktober okt octobre outubro ottobre",
-            "november nov noviembre novembre novembro",
-            "december dec diciembre dic dezember dez décembre dezembro dicembre",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
-_WEEKDAYS: Mapping[str, int] = {
-    word: number
-    for number, words in enumerate(
-        (
-            "monday lunes montag lundi segunda-feira lunedì 月曜日",
-            "tuesday martes dienstag mardi terça-feira martedì 火曜日",
-            "wednesday miércoles mittwoch mercredi quarta-feira mercoledì 水曜日",
-            "thursday jueves donnerstag jeudi quinta-feira giovedì 木曜日",
-            "friday viernes freitag vendredi sexta-feira venerdì 金曜日",
-            "saturday sábado sábados samstag sonnabend samedi sabato 土曜日",
-            "sunday domingo domingos sonntag dimanche domenica 日曜日",
-        )
-    )
-    for word in words.split()
-}
-_NAME = "|".join(sorted(_MONTHS, key=len, reverse=True))
+from engine.compose.figures import build_alternation, spread_words
+
+_MONTHS = spread_words(
+    {
+        1: "january jan enero ene januar janvier janeiro gennaio",
+        2: "february feb febrero februar février fevereiro febbraio",
+        3: "march mar marzo märz mars março",
+        4: "april apr abril abr avril aprile",
+        5: "may mayo mai maio maggio",
+        6: "june jun junio juni juin junho giugno",
+        7: "july jul julio juli juillet julho luglio",
+        8: "august aug agosto ago août",
+        9: "september sept sep septiembre setiembre septembre setembro settembre",
+        10: "october oct octubre oktober okt octobre outubro ottobre",
+        11: "november nov noviembre novembre novembro",
+        12: "december dec diciembre dic dezember dez décembre dezembro dicembre",
+    }
+)
+_WEEKDAYS = spread_words(
+    {
+        0: "monday lunes montag lundi segunda-feira lunedì 月曜日",
+        1: "tuesday martes dienstag mardi terça-feira martedì 火曜日",
+        2: "wednesday miércoles mittwoch mercredi quarta-feira mercoledì 水曜日",
+        3: "thursday jueves donnerstag jeudi quinta-feira giovedì 木曜日",
+        4: "friday viernes freitag vendredi sexta-feira venerdì 金曜日",
+        5: "saturday sábado sábados samstag sonnabend samedi sabato 土曜日",
+        6: "sunday domingo domingos sonntag dimanche domenica 日曜日",
+    }
+)
+_MONTH = rf"(?P<month>{build_alternation(_MONTHS)})"
 _YEAR = r"(?P<year>(?:1[5-9]|20|21)\d\d)(?!\d)"
-_DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|er|º|\.)?"
+_NUMBER = r"(?:[12]\d|3[01]|0?[1-9])"
+_DAY = rf"(?P<day>{_NUMBER})"
+_JAPANESE_DAY = rf"(?:{_DAY}日)?"
+_ORDINAL = r"(?:st|nd|rd|th|er|º|\.)?"
 _DAYS_A_MONTH = 30.44
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         r"(?<!\d)(?P<year>\d{4})-(?P<number>0[1-9]|1[0-2])-(?P<day>[0-2]\d|3[01])(?!\d)",
-        rf"(?<![\w.,]){_DAY}\s(?:of\s|de\s)?(?P<month>{_NAME})\b\.?(?:,?\s(?:de\s|del\s|of\s)?{_YEAR})?",
-        rf"\b(?P<month>{_NAME})\.?\s{_DAY}\b(?!\s?[%\d])(?:,?\s(?:de\s)?{_YEAR})?",
-        rf"\b(?P<month>{_NAME})\.?,?\s(?:of\s|de\s|del\s)?{_YEAR}",
-        r"(?<!\d)(?P<year>\d{4})年(?:(?P<number>1[0-2]|0?[1-9])月)?(?:(?P<day>[12]\d|3[01]|0?[1-9])日)?",
-        r"(?<![\d年])(?P<number>1[0-2]|0?[1-9])月(?:(?P<day>[12]\d|3[01]|0?[1-9])日)?",
+        rf"(?<![\w.,]){_DAY}{_ORDINAL}\s(?:of\s|de\s)?{_MONTH}\b\.?(?:,?\s(?:de\s|del\s|of\s)?{_YEAR})?",
+        rf"\b{_MONTH}\.?\s{_DAY}{_ORDINAL}\b(?!\s?[%\d])(?:,?\s(?:de\s)?{_YEAR})?",
+        rf"\b{_MONTH}\.?,?\s(?:of\s|de\s|del\s)?{_YEAR}",
+        rf"(?<!\d)(?P<year>\d{{4}})年(?:(?P<number>1[0-2]|0?[1-9])月{_JAPANESE_DAY})?",
+        rf"(?<![\d年])(?P<number>1[0-2]|0?[1-9])月{_JAPANESE_DAY}",
     )
 )
 # Days that begin what a date ends: "12 to 15 July", "July 12-15", "del 12 al 15 de julio".
 _TO = r"\s?(?:-|–|to|and|until|al|a|y|bis|und|au|et|ao|e)\s?"
-_RANGES = (
-    re.compile(
-        rf"(?<![\w.,])(?P<day>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|º|\.)?{_TO}(?:[12]\d|3[01]|0?[1-9])"
-        rf"(?:st|nd|rd|th|º|\.)?\s(?:of\s|de\s)?(?P<month>{_NAME})\b\.?(?:,?\s(?:de\s|del\s)?{_YEAR})?",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?P<month>{_NAME})\.?\s(?:[12]\d|3[01]|0?[1-9]){_TO}(?P<day>[12]\d|3[01]|0?[1-9])\b"
-        rf"(?!\s?[%\d])(?:,?\s{_YEAR})?",
-        re.IGNORECASE,
-    ),
+_RANGES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?<![\w.,]){_DAY}{_ORDINAL}{_TO}{_NUMBER}{_ORDINAL}\s(?:of\s|de\s)?{_MONTH}\b\.?"
+        rf"(?:,?\s(?:de\s|del\s)?{_YEAR})?",
+        rf"\b{_MONTH}\.?\s{_NUMBER}{_TO}{_DAY}\b(?!\s?[%\d])(?:,?\s{_YEAR})?",
+    )
 )
 # "Release 5 of March 1995" is of March; "5 of March 1995" and "the 5th of March" are days.
 _CARDINAL_OF = re.compile(r"\d{1,2}\sof\s", re.IGNORECASE)
@@ -87,11 +79,11 @@ _MONTH_ALONE = re.compile(
     r"enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)\b"
 )
 _WEEKDAY = re.compile(
-    r"\b(?:(?P<english>Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
-    r"|(?:el|los|este|pasado)\s(?P<spanish>lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)"
-    r"|(?P<other>(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|Sonnabend|lundi|mardi|mercredi"
-    r"|jeudi|vendredi|samedi|dimanche|(?:segunda|terça|quarta|quinta|sexta)-feira|(?:lune|marte"
-    r"|mercole|giove|vener)dì|sabato|domenica))\b|(?P<japanese>[月火水木金土日]曜日)"
+    r"\b(?:(Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
+    r"|(?:el|los|este|pasado)\s(lunes|martes|miércoles|jueves|viernes|sábados?|domingos?)"
+    r"|((?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|Sonnabend|lundi|mardi|mercredi|jeudi"
+    r"|vendredi|samedi|dimanche|(?:segunda|terça|quarta|quinta|sexta)-feira"
+    r"|(?:lune|marte|mercole|giove|vener)dì|sabato|domenica))\b|([月火水木金土日]曜日)"
 )
 _LATER = re.compile(
     r"[\s-]*(?:later|after|earlier|before|apart|más tarde|después|antes)", re.IGNORECASE
@@ -108,6 +100,14 @@ class Day:
     month: int | None = None
     day: int | None = None
     weekday: int | None = None  # 0 = Monday
+
+    @property
+    def date(self) -> date | None:
+        """The day of the calendar; None if the text does not say it whole, or there is none."""
+        try:
+            return date(self.year or 0, self.month or 0, self.day or 0)
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,22 +161,23 @@ class Days:
     @classmethod
     def of(cls, texts: Iterable[str], written: Iterable[datetime] = ()) -> "Days":
         """Collect the dates of texts, and of the moments at which they were written."""
-        parts, days = list(texts), {_day_of(moment.date()) for moment in written}
+        parts = list(texts)
+        days = {Day("", moment.year, moment.month, moment.day) for moment in written}
         for text in parts:
             days.update(day for mention in find_mentions(text) for day in mention.readings)
-        whole = [day_of for day in days if (day_of := _date_of(day))]
+        whole = [dated for day in days if (dated := day.date)]
         held: set[tuple[int | None, ...]] = {(day.weekday,) for day in days}
-        held |= {(day_of.weekday(),) for day_of in whole}
+        held |= {(dated.weekday(),) for dated in whole}
         for day in days:
             if day.weekday is None:
                 held |= set(product({day.year, 0}, {day.month, None}, {day.day, None}))
         years = {int(year) for text in parts for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)}
-        dated = {day.year for day in days if day.year}
+        dated_years = {day.year for day in days if day.year}
         return cls(
             held=frozenset(held),
-            years=frozenset(years | dated),
-            dated_years=frozenset(dated),
-            ordinals=frozenset(day_of.toordinal() for day_of in whole),
+            years=frozenset(years | dated_years),
+            dated_years=frozenset(dated_years),
+            ordinals=frozenset(dated.toordinal() for dated in whole),
         )
 
     def are_apart(self, days: int, months: int) -> bool:
@@ -190,18 +191,15 @@ class Days:
             gaps = [gap for gap in near if gap > 0 and round(gap / _DAYS_A_MONTH) == months]
         if any(day + gap in self.ordinals for day in self.ordinals for gap in gaps):
             return True
-        between, rest = divmod(months, 12)
-        return (
-            bool(between)
-            and not rest
-            and any(y + between in self.dated_years for y in self.dated_years)
-        )
+        years, rest = divmod(months, 12)
+        between = years if rest == 0 else 0
+        return between > 0 and any(year + between in self.dated_years for year in self.dated_years)
 
     def holds(self, mention: Mention) -> bool:
         """Return whether one reading of the date occurs; a year may be missing in either."""
-        return any(map(self._holds_reading, mention.readings))
+        return any(map(self._holds_day, mention.readings))
 
-    def _holds_reading(self, day: Day) -> bool:
+    def _holds_day(self, day: Day) -> bool:
         if day.weekday is not None:
             return (day.weekday,) in self.held
         rest = (day.month, day.day)
@@ -229,48 +227,29 @@ def clock_times(text: str) -> dict[tuple[int, int], str]:
 
 
 def _find_candidates(text: str) -> Iterator[Mention]:
-    for form in _FORMS:
-        for match in form.finditer(text):
-            named = _NAMED_BEFORE.search(text, max(0, match.start() - 40), match.start())
-            is_weekday = named and named[0].strip().casefold() in _WEEKDAYS
-            if named and _CARDINAL_OF.match(match[0]) and not is_weekday:
-                continue
-            read = _read_day(match)
-            yield Mention(match.start(), match.end(), (read,))
+    for match in (each for form in _FORMS for each in form.finditer(text)):
+        named = _NAMED_BEFORE.search(text, max(0, match.start() - 40), match.start())
+        is_weekday = named and named[0].strip().casefold() in _WEEKDAYS
+        if not named or is_weekday or not _CARDINAL_OF.match(match[0]):
+            yield Mention(match.start(), match.end(), (_read_day(match),))
     for match in (each for form in _RANGES for each in form.finditer(text)):
         yield Mention(match.start("day"), match.end("day"), (_read_day(match),))
     for match in _NUMERIC.finditer(text):
         a, b, year = int(match["a"]), int(match["b"]), int(match["year"])
-        readings = [
-            Day(match[0], year, m, d)
-            for d, m in dict.fromkeys(((a, b), (b, a)))
-            if m <= 12 and d <= 31
-        ]
+        orders = dict.fromkeys(((a, b), (b, a)))
+        readings = [Day(match[0], year, m, d) for d, m in orders if m <= 12 and d <= 31]
         if readings:
             yield Mention(match.start(), match.end(), tuple(readings))
     for match in _MONTH_ALONE.finditer(text):
         read = Day(match["month"], month=_MONTHS[match["month"].casefold()])
         yield Mention(match.start("month"), match.end("month"), (read,))
     for match in _WEEKDAY.finditer(text):
-        name = match["english"] or match["spanish"] or match["other"] or match["japanese"]
+        name = match[match.lastindex or 0]
         yield Mention(match.start(), match.end(), (Day(name, weekday=_WEEKDAYS[name.casefold()]),))
 
 
 def _read_day(match: re.Match[str]) -> Day:
     parts = match.groupdict()
-    month = int(parts.get("number") or 0) or _MONTHS.get((parts.get("month") or "").casefold())
-    day, year = parts.get("day"), parts.get("year")
-    return Day(match[0], int(year) if year else None, month, int(day) if day else None)
-
-
-def _day_of(day: date) -> Day:
-    return Day(day.isoformat(), day.year, day.month, day.day)
-
-
-def _date_of(day: Day) -> date | None:
-    if not (day.year and day.month and day.day):
-        return None
-    try:
-        return date(day.year, day.month, day.day)
-    except ValueError:
-        return None
+    year, number, day = (int(parts.get(name) or 0) or None for name in ("year", "number", "day"))
+    month = _MONTHS.get((parts.get("month") or "").casefold())
+    return Day(match[0], year, number or month, day)

@@ -7,31 +7,82 @@ as "page 12", or else the words that follow it. Words are read in English and Sp
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import TypeVar
 
-from engine.compose.number_words import numbers_in_words
 from engine.text.language import is_function_word
 from engine.text.terms import folded_words
 
+T = TypeVar("T")
+
+
+def spread_words(listed: Mapping[T, str]) -> dict[str, T]:
+    """Return what each word stands for; `listed` are the words by what they stand for."""
+    return {word: meaning for meaning, words in listed.items() for word in words.split()}
+
+
+def build_alternation(words: Iterable[str]) -> str:
+    """Return a pattern for any of some words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
 PERCENT, YEAR, PLACE, LABEL = "%", "year", "place", "label"
-_MONEY: Mapping[str, str] = {
-    "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos",
-    "€": "€ eur euro euros",
-    "£": "£ gbp pound pounds libra libras",
-    "¥": "¥ yen yuan",
+_CURRENCIES = spread_words(
+    {
+        "$": "$ us$ usd dollar dollars dólar dólares dolar dolares peso pesos",
+        "€": "€ eur euro euros",
+        "£": "£ gbp pound pounds libra libras",
+        "¥": "¥ yen yuan",
+    }
+)
+_SCALES_IN_WORDS = spread_words(
+    {
+        100: "hundred",
+        10**3: "thousand mil",
+        10**6: "million millón millon millones",
+        10**9: "billion",
+        10**12: "trillion billón billon billones",
+    }
+)
+_SCALES = _SCALES_IN_WORDS | spread_words(
+    {
+        10**3: "k thousands",
+        10**6: "m mn mm millions",
+        10**9: "b bn billions",
+        10**12: "t tn trillions",
+    }
+)
+_VALUES = {
+    word: number
+    for numbers, listed in (
+        (
+            range(1, 31),
+            "one/un/una/uno two/dos three/tres four/cuatro five/cinco six/seis seven/siete "
+            "eight/ocho nine/nueve ten/diez eleven/once twelve/doce thirteen/trece "
+            "fourteen/catorce fifteen/quince sixteen/dieciséis/dieciseis seventeen/diecisiete "
+            "eighteen/dieciocho nineteen/diecinueve twenty/veinte "
+            "veintiuno/veintiún/veintiuna/veintiun veintidós/veintidos veintitrés/veintitres "
+            "veinticuatro veinticinco veintiséis/veintiseis veintisiete veintiocho veintinueve "
+            "thirty/treinta",
+        ),
+        (
+            range(40, 100, 10),
+            "forty/cuarenta fifty/cincuenta sixty/sesenta seventy/setenta eighty/ochenta "
+            "ninety/noventa",
+        ),
+        (
+            range(100, 1000, 100),
+            "cien/ciento doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas "
+            "quinientos/quinientas seiscientos/seiscientas setecientos/setecientas "
+            "ochocientos/ochocientas novecientos/novecientas",
+        ),
+    )
+    for number, words in zip(numbers, listed.split(), strict=True)
+    for word in words.split("/")
 }
-_CURRENCIES = {word: sign for sign, words in _MONEY.items() for word in words.split()}
-_SCALES: Mapping[str, int] = {
-    word: 10**power
-    for power, words in {
-        3: "k thousand thousands mil",
-        6: "m mn mm million millions millón millon millones",
-        9: "b bn billion billions",
-        12: "t tn trillion trillions billón billon billones",
-    }.items()
-    for word in words.split()
-}
+# Alone these are articles, pronouns and conjunctions rather than numbers: "one of them", "once".
+_NO_NUMBERS = frozenset({"one", "un", "una", "uno", "once", "mil"})
 # Each measure with the words for it, and how many of its first one they are.
 MEASURES: Mapping[str, Mapping[str, str]] = {
     "metre": {
@@ -113,20 +164,25 @@ _LABELLED = re.compile(
 )
 
 
-def _build_alternation(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-
-
+_NUMBER_WORD = build_alternation((*_VALUES, *_SCALES_IN_WORDS))
+_IN_WORDS = re.compile(
+    rf"(?<![\w-])(?:{_NUMBER_WORD})(?:(?:[\s-]|\s(?:and|y)\s|-(?:and|y)-)(?:{_NUMBER_WORD}))*(?!\w)",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(_NUMBER_WORD, re.IGNORECASE)
+_READ_BY_DIGITS = re.compile(r"(?:\d[\s-]?|\b(?:por|per)\s)\Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\ba\s\Z", re.IGNORECASE)
+_LOOK_BACK = 5  # characters, which these two see
 _SCALE = re.compile(
-    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b))?(?P<scale>{_build_alternation(_SCALES)})\b",
+    rf"[\s-]?(?:(?P<thousands>mil)\s(?=millones\b))?(?P<scale>{build_alternation(_SCALES)})\b",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(
-    rf"[\s-]?(?:(?:de|US|of)\s?)?(?P<currency>[€$£¥]|(?:{_build_alternation(_CURRENCIES)})\b)",
+    rf"[\s-]?(?:(?:de|US|of)\s?)?(?P<currency>[€$£¥]|(?:{build_alternation(_CURRENCIES)})\b)",
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{_build_alternation(_UNITS)})(?![^\W\d_])",
+    rf"[\s-]?(?:(?:de|of)\s)?(?P<measure>{build_alternation(_UNITS)})(?![^\W\d_])",
     re.IGNORECASE,
 )
 
@@ -166,7 +222,11 @@ class Figure:
 
 def find_figures(text: str, *, in_words: bool = True) -> list[Figure]:
     """Return the numbers in a text, in order; without `in_words` only those in digits."""
-    figures = [*_in_digits(text), *(_in_words(text) if in_words else ())]
+    figures = list(_in_digits(text))
+    if in_words:
+        figures += [
+            _with_unit(text, start, end, {value}) for start, end, value in numbers_in_words(text)
+        ]
     ordered = _share_units(text, sorted(figures, key=lambda figure: figure.start))
     return [
         _tell_year(text, replace(figure, counted=_read_counted_words(text, figure)))
@@ -268,9 +328,70 @@ def _read_digits(digits: str) -> set[Decimal]:
     return {Decimal(re.sub("[.,]", "", plain))}
 
 
-def _in_words(text: str) -> Iterator[Figure]:
-    for start, end, value in numbers_in_words(text):
-        yield _with_unit(text, start, end, {value})
+def numbers_in_words(text: str) -> Iterator[tuple[int, int, Decimal]]:
+    """Yield (start, end, value) of the numbers in words, but not of "million" after digits."""
+    for number in _IN_WORDS.finditer(text):
+        if _READ_BY_DIGITS.search(text, max(0, number.start() - _LOOK_BACK), number.start()):
+            continue
+        for part in _sum_words(_TOKEN.finditer(text, *number.span())):
+            word = part.words[0] if len(part.words) == 1 else ""
+            value = Decimal(part.total + part.current)
+            if word in _NO_NUMBERS:
+                continue
+            if word not in _SCALES_IN_WORDS:
+                yield part.start, part.end, value
+            elif article := _ARTICLE.search(text, max(0, part.start - _LOOK_BACK), part.start):
+                yield article.start(), part.end, value  # "a hundred", but not "hundred"
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A number of which some words have been read."""
+
+    start: int
+    end: int = 0
+    words: list[str] = field(default_factory=list)
+    total: int = 0
+    current: int = 0
+
+    def add(self, token: re.Match[str]) -> bool:
+        """Add a word if it belongs to the number: "twenty one", not "two three"."""
+        word = token[0].casefold()
+        value, rest = _VALUES.get(word, 0), self.current % 100
+        if scale := _SCALES_IN_WORDS.get(word):
+            self._multiply(scale)
+        elif self.current == 0 or (
+            value < 100 and (rest == 0 or (rest in range(20, 91, 10) and value < 10))
+        ):
+            self.current += value
+        else:
+            return False
+        self.words.append(word)
+        self.end = token.end()
+        return True
+
+    def _multiply(self, by: int) -> None:
+        if by == 100:
+            self.current = max(1, self.current) * 100
+        elif by == 1000 or self.total < 1000 or self.total >= 10**6:
+            self.total += max(1, self.current) * by
+            self.current = 0
+        else:  # "dos mil millones"
+            self.total, self.current = (self.total + self.current) * by, 0
+
+
+def _sum_words(tokens: Iterator[re.Match[str]]) -> Iterator[_Sum]:
+    """Yield the numbers that words make, one after the other: "two three" are two."""
+    number: _Sum | None = None
+    for token in tokens:
+        if number and number.add(token):
+            continue
+        if number:
+            yield number
+        number = _Sum(token.start())
+        number.add(token)
+    if number:
+        yield number
 
 
 def _read_counted_words(text: str, figure: Figure) -> tuple[str, ...]:

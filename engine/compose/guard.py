@@ -11,7 +11,7 @@ not compared, as it may translate them. Swapped names, negations and comparisons
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -144,33 +144,28 @@ class Witness:
         """Collect what passages hold, their titles, authors and dates included."""
         texts = _texts_of(passages)
         together = "\n".join(texts)
-        undated = [_without_days(text) for text in texts]
+        undated = list(map(_without_days, texts))
         days = Days.of(texts, _dates_of(passages))
         words = frozenset(_fold_words(together))
         capitals: dict[str, set[str]] = {}
         for short in _ABBREVIATION.findall(together):
             capitals.setdefault(short[0].lower(), set()).add(short.lower())
+        # An author may be known by a handle alone.
+        handles = [*_HANDLE.findall(together), *(each.author or "" for each in passages)]
+        all_texts, all_dates = [*texts, *_texts_of(before)], _dates_of((*passages, *before))
         return cls(
             figures=Figures.of(undated, days.dated_years),
             days=days,
-            days_before=Days.of([*texts, *_texts_of(before)], _dates_of((*passages, *before)))
-            if before
-            else days,
+            days_before=Days.of(all_texts, all_dates) if before else days,
             quantities=Quantities.of(undated),
             clock_times=frozenset(clock_times(together)),
             normal_text=normalise_quotation(together),
             words=words,
             sorted_words=sorted(words),
-            handles="\n".join("".join(_fold_words(name)) for name in _list_handles(passages)),
+            handles="\n".join("".join(_fold_words(name)) for name in handles),
             abbreviations=capitals,
             words_read=all(detect_language(passage.text) in _WORDS_READ for passage in passages),
         )
-
-
-def _list_handles(passages: Sequence[SourcePassage]) -> list[str]:
-    """Return the handles that stand in texts, and the authors, who may be known by theirs alone."""
-    authors = [passage.author for passage in passages if passage.author]
-    return [*_HANDLE.findall("\n".join(_texts_of(passages))), *authors]
 
 
 def _texts_of(passages: Sequence[SourcePassage]) -> list[str]:
@@ -209,7 +204,7 @@ def check_sentence(
     told = _tell_language(tuple(cited)) or _tell_language(tuple(passages))
     foreign = language is not None and told not in {language, None}
     witness = _read_passages(tuple(cited), earlier)
-    return _compare_text(sentence.text, witness, language, foreign=foreign)
+    return tuple(_find_faults(sentence.text, witness, language, foreign=foreign))
 
 
 # Sentences of several variants cite the same passages.
@@ -243,54 +238,37 @@ def makes_claim(text: str, language: str | None = None) -> bool:
     return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
 
 
-def _compare_text(
+def _find_faults(
     text: str, witness: Witness, language: str | None, *, foreign: bool
-) -> tuple[Finding, ...]:
-    """Return the faults of a text; `foreign` tells that the passages are in another language."""
+) -> Iterator[Finding]:
+    """Yield the faults of a text; `foreign` tells that the passages are in another language."""
     # Where nothing tells what was to be written, the passages do.
     in_words = language in _WORDS_READ and (witness.words_read or language is not None)
     quantities = witness.quantities if in_words and witness.words_read else None
     plain = _without_days(_NUMBERING.sub(lambda number: " " * len(number[0]), text))
     about = frozenset(stem_words(plain))
-    findings = [
-        Finding(fault, figure.shown)
-        for figure in find_figures(plain, in_words=in_words)
-        if not _is_time(figure, plain, witness)
-        and (fault := _find_fault(figure, about, witness, quantities))
-    ]
-    amounts = quantities.find_unsupported_amounts(plain) if quantities else ()
-    findings += [Finding(GuardFault.NUMBER, amount) for amount in amounts]
-    findings += [
-        Finding(GuardFault.DATE, mention.shown)
-        for mention in find_mentions(text)
-        if not witness.days.holds(mention)
-    ]
-    findings += [
-        Finding(GuardFault.DATE, time_text)
-        for time, time_text in clock_times(text).items()
-        if time not in witness.clock_times
-    ]
-    quoted = [
-        quotation
-        for quotation in find_quotations(text)
-        if not stands_in(quotation, witness.normal_text)
-    ]
+    for figure in find_figures(plain, in_words=in_words):
+        if not _is_time(figure, plain, witness) and (
+            fault := _judge_figure(figure, about, witness, quantities)
+        ):
+            yield Finding(fault, figure.shown)
+    for amount in quantities.find_unsupported_amounts(plain) if quantities else ():
+        yield Finding(GuardFault.NUMBER, amount)
+    dates = [each.shown for each in find_mentions(text) if not witness.days.holds(each)]
+    dates += [shown for at, shown in clock_times(text).items() if at not in witness.clock_times]
+    yield from (Finding(GuardFault.DATE, shown) for shown in dates)
+    quoted = [q for q in find_quotations(text) if not stands_in(q, witness.normal_text)]
     quoted += filter(None, [open_quotation(text)])
-    findings += [Finding(GuardFault.QUOTATION, quotation) for quotation in quoted]
+    yield from (Finding(GuardFault.QUOTATION, quotation) for quotation in quoted)
     if quantities:
-        superlatives = quantities.find_unsupported_superlatives(plain, foreign=foreign)
-        findings += [Finding(GuardFault.SUPERLATIVE, superlative) for superlative in superlatives]
-    if foreign:
-        return tuple(findings)
-    findings += [
-        Finding(GuardFault.NAME, name)
-        for name in names_in(text)
-        if not _is_known(name, witness, nouns=language == "de")
-    ]
-    return tuple(findings)
+        for superlative in quantities.find_unsupported_superlatives(plain, foreign=foreign):
+            yield Finding(GuardFault.SUPERLATIVE, superlative)
+    for name in () if foreign else names_in(text):
+        if not _is_known(name, witness, nouns=language == "de"):
+            yield Finding(GuardFault.NAME, name)
 
 
-def _find_fault(
+def _judge_figure(
     figure: Figure, about: frozenset[str], witness: Witness, quantities: Quantities | None
 ) -> GuardFault | None:
     """Return what is wrong with a number of a sentence; without quantities only digits count."""

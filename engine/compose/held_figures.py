@@ -30,13 +30,6 @@ _MEASURE_STEMS = {
 }
 
 
-def _split_spaced_figures(text: str) -> Iterator[Figure]:
-    """Yield the parts of "12 300", which may also be two numbers."""
-    for match in _SPACED.finditer(text):
-        for part in match[0].split(" "):
-            yield Figure(part, frozenset({Decimal(part)}), "", match.start(), match.end())
-
-
 class Holding(IntEnum):
     """How far texts hold a number."""
 
@@ -63,6 +56,31 @@ class HeldFigure:
         """Whether the sentence has no other words."""
         return sum(self.sentence.values()) == len(self.own)
 
+    def may_count_same(self, other: Figure) -> bool:
+        """Return whether this number and an equal one may count the same, by their units."""
+        own = self.figure
+        units = {other.unit, own.unit}
+        if len(units) == 1:
+            return True
+        if PERCENT in units:
+            return False
+        if YEAR in units:
+            return other.may_be_year or own.may_be_year
+        return self._may_lack_unit(other) if "" in units else units == {PLACE, LABEL}
+
+    def _may_lack_unit(self, other: Figure) -> bool:
+        """Return whether two numbers, one of which has no unit, may count the same."""
+        own = self.figure
+        if other.unit in MEASURES:  # "Okafor, 47" is years, "112 m" may be millions
+            return own.may_be_any_unit or (other.unit == "metre" and own.shown.endswith("m"))
+        if other.unit or other.may_be_any_unit:
+            return True
+        if own.unit in {PLACE, LABEL}:
+            return False
+        if own.unit in _MEASURE_STEMS:
+            return bool(_MEASURE_STEMS[own.unit] & set(other.counted))
+        return self.stands_beside(other.counted)
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -82,18 +100,16 @@ class Figures:
             every.update(stem_words(text))
             for holder in _hold_figures(text):
                 its = holder.figure
-                for value in its.values | its.written | its.digits:
-                    _add_place(held[value], holder)
+                places = [held[value] for value in its.values | its.written | its.digits]
                 if its.counted and not its.unit:
-                    _add_place(counting[its.counted[0]], holder)
+                    places.append(counting[its.counted[0]])
+                for place in places:
+                    if len(place) < _MAX_PLACES:
+                        place.append(holder)
         for year in sorted(set(years)):
             own = Figure(str(year), frozenset({Decimal(year)}), YEAR)
             held[Decimal(year)].append(HeldFigure(own, {}))
         return cls(dict(held), dict(counting), frozenset(every))
-
-    def holds(self, figure: Figure) -> bool:
-        """Return whether the number occurs with its unit, whatever it counts."""
-        return any(self._find_holders(figure))
 
     def holds_digits(self, figure: Figure) -> bool:
         """Return whether the number occurs in digits, whatever words stand beside it."""
@@ -113,27 +129,18 @@ class Figures:
                 holder.stands_beside(about_text) or holder.stands_alone for holder in holders
             )
             return Holding.HELD if near else Holding.ELSEWHERE
-        return self._judge_counted(figure, about_text, holders)
-
-    def _judge_counted(
-        self, figure: Figure, about_text: frozenset[str], figures: Sequence[HeldFigure]
-    ) -> Holding:
         counted = set(figure.counted)
         if any(
-            holder.stands_beside(counted) or holder.figure.may_be_any_unit for holder in figures
+            holder.stands_beside(counted) or holder.figure.may_be_any_unit for holder in holders
         ):
-            own = figure.counted[0]
-            return Holding.NOT if self._is_counted_otherwise(own, figure, figures) else Holding.HELD
-        about = about_text - counted
-        if not any(about & holder.near for holder in figures):
-            return Holding.NOT
-        return Holding.ELSEWHERE
+            return Holding.NOT if self._is_counted_otherwise(figure, holders) else Holding.HELD
+        near = any((about_text - counted) & holder.near for holder in holders)
+        return Holding.ELSEWHERE if near else Holding.NOT
 
-    def _is_counted_otherwise(
-        self, word: str, figure: Figure, figures: Sequence[HeldFigure]
-    ) -> bool:
+    def _is_counted_otherwise(self, figure: Figure, holders: Sequence[HeldFigure]) -> bool:
         """Return whether a source gives another number of this, and this number of others."""
-        if any(word in holder.near or not holder.figure.counted for holder in figures):
+        word = figure.counted[0]
+        if any(word in holder.near or not holder.figure.counted for holder in holders):
             return False
         others = (holder.figure.values for holder in self.counting.get(word, ()))
         return any(not values & figure.values for values in others)
@@ -146,49 +153,23 @@ class Figures:
                 # written.
                 both = figure.unit and its.unit
                 same = figure.values & its.values if both else figure.written & its.written
-                if same and _is_same_role(figure, holder):
+                if same and holder.may_count_same(figure):
                     yield holder
-
-
-def _add_place(places: list[HeldFigure], holder: HeldFigure) -> None:
-    if len(places) < _MAX_PLACES:
-        places.append(holder)
-
-
-def _is_same_role(figure: Figure, held: HeldFigure) -> bool:
-    its = held.figure
-    units = {figure.unit, its.unit}
-    if len(units) == 1:
-        return True
-    if PERCENT in units:
-        return False
-    if YEAR in units:
-        return figure.may_be_year or its.may_be_year
-    if "" in units:
-        return _may_lack_unit(figure, held)
-    return units == {PLACE, LABEL}
-
-
-def _may_lack_unit(figure: Figure, held: HeldFigure) -> bool:
-    """Return whether two numbers, one of which has no unit, may count the same."""
-    its = held.figure
-    if figure.unit in MEASURES:  # "Okafor, 47" is years, "112 m" may be millions
-        return its.may_be_any_unit or (figure.unit == "metre" and its.shown.endswith("m"))
-    if figure.unit or figure.may_be_any_unit:
-        return True
-    if its.unit in {PLACE, LABEL}:
-        return False
-    if its.unit in _MEASURE_STEMS:
-        return bool(_MEASURE_STEMS[its.unit] & set(figure.counted))
-    return held.stands_beside(figure.counted)
 
 
 def _hold_figures(text: str) -> Iterator[HeldFigure]:
     """Yield the numbers of a text, each with the words of its sentence."""
-    figures = sorted(
-        (*find_figures(text), *_split_spaced_figures(text)), key=lambda figure: figure.start
-    )
-    for start, end in _sentence_spans(text) if figures else ():
+    figures = find_figures(text)
+    figures += [  # "12 300" may also be two numbers
+        Figure(part, frozenset({Decimal(part)}), "", match.start(), match.end())
+        for match in _SPACED.finditer(text)
+        for part in match[0].split(" ")
+    ]
+    figures.sort(key=lambda figure: figure.start)
+    end = 0
+    for written in split_sentences(text) if figures else ():
+        start = text.index(written, end)
+        end = start + len(written)
         first, last = (
             bisect_left(figures, border, key=lambda figure: figure.start) for border in (start, end)
         )
@@ -196,20 +177,12 @@ def _hold_figures(text: str) -> Iterator[HeldFigure]:
             continue
         words = [
             (word.start() + start, stem)
-            for word in _WORD.finditer(text[start:end])
+            for word in _WORD.finditer(written)
             for stem in stem_words(word[0])
         ]
-        sentence = Counter(stem for _, stem in words)
         stems = [stem for _, stem in words]
+        sentence = Counter(stems)
         for figure in figures[first:last]:
             at, after = (bisect_left(words, (border,)) for border in (figure.start, figure.end))
             near = (*stems[max(0, at - _NEAR) : at], *stems[after : after + _NEAR])
             yield HeldFigure(figure, sentence, stems[at:after], frozenset(near))
-
-
-def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    end = 0
-    for sentence in split_sentences(text):
-        start = text.index(sentence, end)
-        end = start + len(sentence)
-        yield start, end

@@ -7,13 +7,20 @@ multiple or a share may also be computed from two numbers of one sentence.
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
 
-from engine.compose.figures import PERCENT, YEAR, Figure, find_figures, stem_words
-from engine.compose.number_words import numbers_in_words
+from engine.compose.figures import (
+    PERCENT,
+    YEAR,
+    Figure,
+    build_alternation,
+    find_figures,
+    spread_words,
+    stem_words,
+)
 from engine.text.chunks import split_sentences
 
 _WAYS: Mapping[str, str] = {
@@ -123,81 +130,56 @@ _SOME = re.compile(
     r"|varias|much[oa]s|mayoría|poc[oa]s|parte|\d+)\b"
 )
 _OF_TIME = frozenset(stem_words("day days week year years month time times año años día días mes"))
-_DENOMINATORS = {
-    word: number
-    for number, words in {
+_DENOMINATORS = spread_words(
+    {
         3: "third thirds tercio tercios tercera terceras",
         4: "quarter quarters cuarto cuartos cuarta cuartas",
         5: "fifth fifths quinto quintos quinta quintas",
         6: "sixth sixths sexto sexta",
         8: "eighth eighths octavo octava",
         10: "tenth tenths décimo décima décimos décimas",
-    }.items()
-    for word in words.split()
-}
-_NUMERATORS = {
-    word: number
-    for number, words in {
-        1: "a one un una",
-        2: "two dos",
-        3: "three tres",
-        4: "four cuatro",
-    }.items()
-    for word in words.split()
-}
+    }
+)
+_NUMERATORS = spread_words({1: "a one un una", 2: "two dos", 3: "three tres", 4: "four cuatro"})
 _FRACTION = re.compile(
-    rf"\b(?P<above>{'|'.join(_NUMERATORS)})[\s-](?P<below>{'|'.join(_DENOMINATORS)})"
+    rf"\b(?P<above>{build_alternation(_NUMERATORS)})"
+    rf"[\s-](?P<below>{build_alternation(_DENOMINATORS)})"
     r"(?=[\s-](?:of|de|del|partes?|más|more|less|menos|as)\b|\W{0,9}$|[,.;])",
     re.IGNORECASE,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """One amount in words: its value, or the least and the most of what is meant."""
-
-    way: re.Pattern[str]
-    minimum: Decimal
-    maximum: Decimal
-
-
-def _build_kind(way: str, minimum: str, maximum: str | None = None) -> _Kind:
-    pattern = re.compile(rf"\b(?:{way})\b", re.IGNORECASE)
-    return _Kind(pattern, Decimal(minimum), Decimal(maximum or minimum))
-
-
-# Multiples and shares, by their value.
-_RATIOS = (
-    _build_kind(
-        r"doubl(?:e|ed|es|ing)|twice(?= (?:as|the|its|his|her|their|what|more))|twofold|two-fold"
-        r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble",
-        "2",
-    ),
-    _build_kind(r"tripl\w+|threefold|three-fold|trebl\w+", "3"),
-    _build_kind(r"quadrupl\w+|fourfold|four-fold|cuadruplic\w+|cuádruple", "4"),
-    _build_kind(
-        r"halv(?:e|ed|es|ing)|(?<!first )(?<!second )(?<!and a )(?<!other )half(?!-time| a m| a b)"
-        r"|(?<!primera )(?<!segunda )(?<!otra )mitad",
-        "0.5",
-    ),
-)
-# Amounts that nobody counted, by what they may stand for.
-_VAGUE = (
-    _build_kind(r"dozens|docenas|decenas(?! de mil)", "20", "200"),
-    _build_kind(r"tens of thousands|decenas de miles", "15000", "300000"),
-    _build_kind(r"hundreds of thousands|cientos de miles", "150000", "3000000"),
-    _build_kind(r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares", "150", "5000"),
-    _build_kind(
-        r"(?<!hundreds of )(?<!tens of )thousands|(?<!cientos de )(?<!decenas de )miles(?= de )",
-        "1500",
-        "500000",
-    ),
-    _build_kind(
-        r"(?<!\d )(?:millions of|tens of millions|hundreds of millions|(?:cientos|decenas) de"
-        r" millones)",
-        "1500000",
-        "2000000000",
-    ),
+# Multiples and shares by their value, and amounts that nobody counted by what they may stand for.
+_AMOUNTS = tuple(
+    (re.compile(rf"\b(?:{way})\b", re.IGNORECASE), Decimal(minimum), Decimal(maximum))
+    for minimum, maximum, way in (
+        (
+            *(2, 2),
+            r"doubl(?:e|ed|es|ing)|twice(?= (?:as|the|its|his|her|their|what|more))|two-?fold"
+            r"|duplic(?:ó|a|an|ar|aron|aba|ado|ada|arse)|(?:el|al|del) doble",
+        ),
+        (3, 3, r"tripl\w+|three-?fold|trebl\w+"),
+        (4, 4, r"quadrupl\w+|four-?fold|cuadruplic\w+|cuádruple"),
+        (
+            *("0.5", "0.5"),
+            r"halv(?:e|ed|es|ing)|(?<!first )(?<!second )(?<!and a )(?<!other )half(?!-time| a m"
+            r"| a b)|(?<!primera )(?<!segunda )(?<!otra )mitad",
+        ),
+        (20, 200, r"dozens|docenas|decenas(?! de mil)"),
+        (15_000, 300_000, r"tens of thousands|decenas de miles"),
+        (150_000, 3_000_000, r"hundreds of thousands|cientos de miles"),
+        (150, 5_000, r"hundreds(?! of (?:thou|mill))|cientos(?= de (?!mil))|centenares"),
+        (
+            *(1_500, 500_000),
+            r"(?<!hundreds of )(?<!tens of )thousands"
+            r"|(?<!cientos de )(?<!decenas de )miles(?= de )",
+        ),
+        (
+            *(1_500_000, 2_000_000_000),
+            r"(?<!\d )(?:millions of|tens of millions|hundreds of millions"
+            r"|(?:cientos|decenas) de millones)",
+        ),
+    )
 )
 
 
@@ -218,25 +200,19 @@ class Amount:
 def find_amounts(text: str) -> list[Amount]:
     """Return the multiples, the shares and the vague amounts in a text."""
     amounts = [
-        Amount(hit[0], kind.minimum, kind.maximum)
-        for kind in (*_RATIOS, *_VAGUE)
-        for hit in kind.way.finditer(text)
+        Amount(hit[0], minimum, maximum)
+        for way, minimum, maximum in _AMOUNTS
+        for hit in way.finditer(text)
     ]
     for hit in _FRACTION.finditer(text):
         above, below = hit["above"].casefold(), hit["below"].casefold()
         value = Decimal(_NUMERATORS[above]) / _DENOMINATORS[below]
         amounts.append(Amount(hit[0], value, value))
     for hit in _FOLD.finditer(text):
-        times = _read_multiple(hit["times"])
-        if times and times > 3:
+        times = next((min(figure.values) for figure in find_figures(hit["times"])), Decimal(0))
+        if times > 3:
             amounts.append(Amount(hit[0], times, times))
     return amounts
-
-
-def _read_multiple(word: str) -> Decimal | None:
-    if word.isdecimal():
-        return Decimal(word)
-    return next((value for *_, value in numbers_in_words(word)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,26 +264,18 @@ class Quantities:
         about_text = frozenset(stem_words(text))
         common = about_text & frozenset().union(*(sentence.stems for sentence in self.sentences))
         foreign = foreign or len(common) < max(1, len(about_text) // 3)
-        superlatives = [
-            superlative.shown
-            for superlative in find_superlatives(text)
-            if not self._is_superlative_supported(superlative, foreign)
-        ]
-        return list(dict.fromkeys((*superlatives, *self._find_unsupported_universals(text))))
-
-    def _is_superlative_supported(self, claimed: Superlative, foreign: bool) -> bool:
-        names = {claimed.name, *ALSO_CONFIRMED_BY.get(claimed.name, ())}
-        held = [about for name in names for about in self.superlatives.get(name, ())]
-        if foreign or claimed.name == "world" or not claimed.about:
-            return bool(held)
-        return any(claimed.about & about for about in held)
-
-    def _find_unsupported_universals(self, text: str) -> Iterator[str]:
-        """Yield each "all members" where a source speaks of one, some or a number of members."""
+        unsupported: dict[str, None] = {}
+        for claimed in find_superlatives(text):
+            names = {claimed.name, *ALSO_CONFIRMED_BY.get(claimed.name, ())}
+            held = [about for name in names for about in self.superlatives.get(name, ())]
+            alike = foreign or claimed.name == "world" or not claimed.about
+            if not (held if alike else any(claimed.about & about for about in held)):
+                unsupported[claimed.shown] = None
         for hit in _UNIVERSAL.finditer(text):
             what = stem_words(hit["what"])
             if what and what[0] not in _OF_TIME and self._counts_some(what[0]):
-                yield hit[0]
+                unsupported[hit[0]] = None
+        return list(unsupported)
 
     def _counts_some(self, stem: str) -> bool:
         """Return whether these texts tell of some of a thing, and nowhere of all of them."""
@@ -367,14 +335,14 @@ def _make_ratio(ratio: Decimal, held: Sequence[Figure]) -> bool:
             return True
         if figure.unit != YEAR:
             values[figure.unit] |= figure.values
-    wanted = ratio if ratio > 1 else 1 / ratio
-    return any(_hold_pair(wanted, sorted(of_unit)) for of_unit in values.values())
+    times = max(ratio, 1 / ratio)
+    return any(_hold_pair(times, sorted(of_unit)) for of_unit in values.values())
 
 
-def _hold_pair(wanted: Decimal, values: Sequence[Decimal]) -> bool:
+def _hold_pair(times: Decimal, values: Sequence[Decimal]) -> bool:
     """Return whether one of these values is about so many times another of them."""
     for low in values:
-        at = bisect_left(values, low * wanted * (1 - _TOLERANCE)) if low > 0 else len(values)
-        if at < len(values) and values[at] <= low * wanted * (1 + _TOLERANCE):
+        at = bisect_left(values, low * times * (1 - _TOLERANCE)) if low > 0 else len(values)
+        if at < len(values) and values[at] <= low * times * (1 + _TOLERANCE):
             return True
     return False
