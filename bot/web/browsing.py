@@ -62,9 +62,10 @@ async def describe_archives(
     """Return archives with the dates of their first and last text, and a line of their years, all
     over the same years. Raises StorageError."""
     counted = {corpus.name: await shared.count_months(corpus) for corpus in corpora}
-    span = span_years(when for months in counted.values() for when in months)
+    years = span_years(when for months in counted.values() for when in months)
+    spans = await shared.app.corpora.spans(corpora)
     return [
-        (corpus, await _say_span(shared, corpus, words), draw_line(counted[corpus.name], span))
+        (corpus, _say_span(spans[corpus.id], words), draw_line(counted[corpus.name], years))
         for corpus in corpora
     ]
 
@@ -84,7 +85,7 @@ async def _show_corpus(
         asked=ProphecyForm(headline="", date=None, corpus=corpus.name),
         years=years,
         month_names=words.months,
-        facts=_say_facts(corpus, await _say_span(shared, corpus, words), years, words),
+        facts=_say_facts(corpus, await shared.app.corpora.span(corpus), years, words),
         this_day=await find_this_day(shared, corpus, words),
         liked=describe_archived(liked[0], corpus, words) if liked else None,
         lately=lately,
@@ -92,8 +93,11 @@ async def _show_corpus(
     )
 
 
-def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], words: Words) -> str:
+def _say_facts(
+    corpus: Corpus, moments: Sequence[datetime | None], years: Sequence[YearView], words: Words
+) -> str:
     """Return how many posts there are, from when to when, and in which month most of them."""
+    span = _say_span(moments, words)
     said = [words.count("{number} post", "{number} posts", corpus.documents)]
     if len(span) == 2:
         said = [
@@ -108,9 +112,8 @@ def _say_facts(corpus: Corpus, span: Sequence[str], years: Sequence[YearView], w
     return "".join(f"{sentence}. " for sentence in said).strip()
 
 
-async def _say_span(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[str]:
+def _say_span(moments: Sequence[datetime | None], words: Words) -> Sequence[str]:
     """Return the dates of the first and the last text, as far as known; the same date once."""
-    moments = await shared.app.corpora.span(corpus)
     dates = (words.date(moment.astimezone(UTC)) for moment in moments if moment)
     return list(dict.fromkeys(dates))
 

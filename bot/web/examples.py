@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.dates import read_date
-from bot.reply import format_signature, name_flags, say_date
 from bot.web.foretold import ForetoldView, list_posted, view_foretold
-from bot.web.rendering import Piece, is_foretold, view_text
+from bot.web.rendering import TextView, is_foretold, view_text
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day, list_languages
 from engine.answer.passages import extract_subject
 from engine.prophecy.headline import read_headline
-from engine.search import Candidate, Prophecy, SearchRequest
+from engine.search import Candidate, Headline, Prophecy, SearchRequest
 from engine.values import Corpus, CorpusRole
 
 _MAXIMUM = 3
@@ -85,21 +84,6 @@ class Example:
     day: str = ""
     question: str = ""
     prompt: str = ""
-    text: Candidate | None = None  # the text that comes nearest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleQuestion:
-    """A question, a prompt, and the text that comes nearest to the question, as pages show them."""
-
-    question: str
-    prompt: str
-    pieces: Sequence[Piece]
-    is_cut: bool
-    lang: str | None
-    author: str | None
-    date_text: str
-    labels: Sequence[str]
 
 
 # Of the bundled corpus, which is written in both languages.
@@ -152,24 +136,16 @@ async def list_bundled_leads(
 ) -> list[ForetoldView]:
     """Return prophecies of the bundled corpus, where that is shown. Raises StorageError."""
     bundled = [each for each in corpora if each.role is CorpusRole.DEMONSTRATION and each.documents]
-    leads = [
-        await _find_lead(shared, corpus, example, visitor)
-        for corpus in bundled[:1]
-        for example in BUNDLED[_choose_language(corpus, visitor.words)][:limit]
-    ]
-    return [lead for lead in leads if lead]
-
-
-async def _find_lead(
-    shared: SharedState, corpus: Corpus, example: Example, visitor: Visitor
-) -> ForetoldView | None:
-    search = partial(_search_example, shared, corpus, example)
-    key = ("lead", corpus.id, corpus.documents, example)
-    lead = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
-    if not lead.hits or not (date := lead.headline.date):
-        return None
-    text = lead.hits[0].candidate
-    return view_foretold(example.headline, date, corpus.name, text, visitor)
+    leads = list[ForetoldView]()
+    for corpus in bundled[:1]:
+        for example in BUNDLED[_choose_language(corpus, visitor.words)][:limit]:
+            search = partial(_search, shared, corpus, _read_headline(example))
+            key = ("lead", corpus.id, corpus.documents, example)
+            lead = await shared.kept.get(key, search, seconds=_KEPT_SECONDS)
+            if lead.hits and (date := lead.headline.date):
+                text = lead.hits[0].candidate
+                leads.append(view_foretold(example.headline, date, corpus.name, text, visitor))
+    return leads
 
 
 async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> Sequence[Example]:
@@ -182,57 +158,35 @@ async def choose_examples(shared: SharedState, corpus: Corpus, words: Words) -> 
         return [Example(headline) for headline in configured]
     if posted := await list_posted(shared, [corpus], limit=_MAXIMUM):
         return [Example(post.headline, format_day(post.published)) for post, _ in posted]
-    return await _try_stock(shared, corpus, words)
+    if corpus.role is CorpusRole.DEMONSTRATION and corpus.documents:
+        return BUNDLED[_choose_language(corpus, words)]
+    trial = await _try_stock(shared, corpus, words, _read_headline, is_foretold)
+    return [example for example, _ in trial.best]
 
 
 async def list_samples(
     shared: SharedState, corpus: Corpus, words: Words
-) -> Sequence[SampleQuestion]:
-    """Return questions that the corpus has texts for, in its language. No model is asked.
-
-    Raises StorageError.
-    """
-    examples = await _try_stock(shared, corpus, words, asks=True)
-    return [_describe_sample(example, example.text, words) for example in examples if example.text]
-
-
-def _describe_sample(example: Example, text: Candidate, words: Words) -> SampleQuestion:
-    return SampleQuestion(
-        question=example.question,
-        prompt=example.prompt,
-        pieces=view_text(text, words, longest=_LONGEST_SAMPLE),
-        is_cut=len(text.text) > _LONGEST_SAMPLE,
-        lang=text.lang,
-        author=format_signature(text.voice, text.author, in_item=text.place is not None),
-        date_text=say_date(text.created_at, text.dated_by, words),
-        labels=name_flags(text.flags.names, words),
-    )
-
-
-async def _try_stock(
-    shared: SharedState, corpus: Corpus, words: Words, *, asks: bool = False
-) -> Sequence[Example]:
-    """Return some of the stock that the corpus has texts for, in its language: for the headline,
-    or, if it `asks`, for the question. Raises StorageError."""
-    own_words = words_for(_choose_language(corpus, words))
-    stock = [
-        Example(
-            own_words.say(headline), question=own_words.say(question), prompt=own_words.say(prompt)
-        )
-        for headline, question, prompt in STOCK
+) -> Sequence[tuple[Example, TextView]]:
+    """Return questions that the corpus has texts for, in its language, each with the nearest of
+    them. No model is asked. Raises StorageError."""
+    trial = await _try_stock(shared, corpus, words, _read_subject, _holds_subject)
+    return [
+        (example, view_text(text, corpus.name, words, longest=_LONGEST_SAMPLE))
+        for example, text in trial.good or trial.best
     ]
-    if corpus.role is CorpusRole.DEMONSTRATION:
-        if corpus.documents and not asks:
-            return BUNDLED[own_words.language]
-        stock = [*BUNDLED[own_words.language], *stock]
 
-    async def begin_trial() -> _Trial:
-        return _Trial(stock if corpus.documents else [], _holds_subject if asks else is_foretold)
 
-    key = ("examples", corpus.id, corpus.documents, own_words.language, asks)
-    trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
-    await trial.go_on(partial(_search_example, shared, corpus, asks=asks))
-    return (trial.good or trial.best) if asks else trial.best
+def _choose_language(corpus: Corpus, words: Words) -> str:
+    spoken = list_languages(corpus)
+    return words.language if words.language in spoken or not spoken else spoken[0]
+
+
+def _read_headline(example: Example) -> Headline:
+    return read_headline(example.headline, date=read_date(example.day) if example.day else None)
+
+
+def _read_subject(example: Example) -> Headline:
+    return read_headline(extract_subject(example.question))
 
 
 def _holds_subject(prophecy: Prophecy) -> bool:
@@ -241,61 +195,76 @@ def _holds_subject(prophecy: Prophecy) -> bool:
     return bool(matched) and all(matched & {term.word, term.shown} for term in prophecy.terms)
 
 
+async def _search(shared: SharedState, corpus: Corpus, headline: Headline) -> Prophecy:
+    # Not logged: nobody asked.
+    request = SearchRequest(headline=headline, limit=1, now=shared.now(), judged=False)
+    return await shared.app.prophet.prophesy(corpus, request)
+
+
+async def _try_stock(
+    shared: SharedState,
+    corpus: Corpus,
+    words: Words,
+    read: Callable[[Example], Headline],
+    is_good: Callable[[Prophecy], bool],
+) -> "_Trial":
+    """Return how well a corpus answers what `read` makes of the stock, in its language, as far as
+    that is known. Raises StorageError."""
+    language = _choose_language(corpus, words)
+
+    async def begin_trial() -> _Trial:
+        own_words = words_for(language)
+        stock = [
+            Example(
+                own_words.say(headline),
+                question=own_words.say(question),
+                prompt=own_words.say(prompt),
+            )
+            for headline, question, prompt in STOCK
+        ]
+        bundled = BUNDLED[language] if corpus.role is CorpusRole.DEMONSTRATION else ()
+        return _Trial([*bundled, *stock] if corpus.documents else [])
+
+    key = ("examples", corpus.id, corpus.documents, language, read)
+    trial = await shared.kept.get(key, begin_trial, seconds=_KEPT_SECONDS)
+    await trial.go_on(lambda example: _search(shared, corpus, read(example)), is_good)
+    return trial
+
+
 class _Trial:
     """Which of some examples a corpus answers. No visitor waits for all of them to be tried."""
 
-    def __init__(self, stock: Sequence[Example], is_good: Callable[[Prophecy], bool]) -> None:
+    def __init__(self, stock: Sequence[Example]) -> None:
         self._waiting = list(stock)
-        self._is_good = is_good
-        self.good: list[Example] = []  # that are answered well
-        self._others: list[tuple[float, Example]] = []
+        self.good: list[tuple[Example, Candidate]] = []  # answered well, with the best text
+        self._others: list[tuple[float, Example, Candidate]] = []  # by their score
         self._busy = False
 
     @property
-    def best(self) -> Sequence[Example]:
+    def best(self) -> Sequence[tuple[Example, Candidate]]:
         """The examples that are answered well, then those that are answered best."""
-        others = sorted(self._others, key=lambda pair: -pair[0])
-        return [*self.good, *(example for _, example in others)][:_MAXIMUM]
+        others = sorted(self._others, key=lambda other: -other[0])
+        return [*self.good, *((example, text) for _, example, text in others)][:_MAXIMUM]
 
-    async def go_on(self, search: Callable[[Example], Awaitable[Prophecy]]) -> None:
+    async def go_on(
+        self,
+        search: Callable[[Example], Awaitable[Prophecy]],
+        is_good: Callable[[Prophecy], bool],
+    ) -> None:
         """Try more examples, until there are enough good ones or the patience ends."""
         ends = time.monotonic() + _PATIENCE
         while self._waiting and len(self.good) < _MAXIMUM and not self._busy:
             self._busy = True
             try:
                 example = self._waiting[0]
-                self._note_example(example, await search(example))
+                prophecy = await search(example)
                 self._waiting.remove(example)
             finally:
                 self._busy = False
+            for hit in prophecy.hits:
+                if is_good(prophecy):
+                    self.good.append((example, hit.candidate))
+                else:
+                    self._others.append((hit.score, example, hit.candidate))
             if time.monotonic() > ends:
                 return
-
-    def _note_example(self, example: Example, prophecy: Prophecy) -> None:
-        if prophecy.hits:
-            example = replace(example, text=prophecy.hits[0].candidate)
-        if self._is_good(prophecy):
-            self.good.append(example)
-        elif prophecy.hits:
-            self._others.append((prophecy.hits[0].score, example))
-
-
-async def _search_example(
-    shared: SharedState, corpus: Corpus, example: Example, *, asks: bool = False
-) -> Prophecy:
-    # Not logged: nobody asked.
-    date = read_date(example.day) if example.day and not asks else None
-    request = SearchRequest(
-        headline=read_headline(
-            extract_subject(example.question) if asks else example.headline, date=date
-        ),
-        limit=1,
-        now=shared.now(),
-        judged=False,
-    )
-    return await shared.app.prophet.prophesy(corpus, request)
-
-
-def _choose_language(corpus: Corpus, words: Words) -> str:
-    spoken = list_languages(corpus)
-    return words.language if words.language in spoken or not spoken else spoken[0]

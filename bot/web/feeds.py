@@ -51,7 +51,7 @@ class PostedEntry:
     def text(self) -> str:
         """Return the entry without markup: what foretold it, when, where both can be read."""
         source = " · ".join(filter(None, (self.source, self.link)))
-        paragraphs = (f"“{self.foretold.quote}”", self.foretold.when, self.original, source)
+        paragraphs = (f"“{self.foretold.text.text}”", self.foretold.when, self.original, source)
         return "\n\n".join(filter(None, paragraphs))
 
 
@@ -170,7 +170,7 @@ def render_atom(feed: PostedFeed) -> bytes:
         _add_element(entry, "updated", posted.posted_at.astimezone(UTC).isoformat())
         address = feed.origin + posted.foretold.path
         SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": address})
-        _add_element(SubElement(entry, "author"), "name", posted.foretold.author or feed.title)
+        _add_element(SubElement(entry, "author"), "name", posted.foretold.text.author or feed.title)
         _add_element(entry, "content", posted.html, type="html")
     return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
 
@@ -186,7 +186,7 @@ def render_json_feed(feed: PostedFeed) -> bytes:
             "content_text": posted.text,
             "date_published": posted.posted_at.astimezone(UTC).isoformat(),
             **({"image": feed.origin + posted.foretold.picture_path} if feed.draws else {}),
-            "authors": [{"name": author}] if (author := posted.foretold.author) else [],
+            "authors": [{"name": author}] if (author := posted.foretold.text.author) else [],
         }
         for posted in feed.entries
     ]

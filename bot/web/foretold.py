@@ -1,14 +1,13 @@
 """Lately foretold: what the bot posted from feeds, as the page lists it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from urllib.parse import quote
 
 from bot.replies.dates import say_age
-from bot.reply import format_signature, name_flags, say_date
-from bot.web.rendering import Piece, view_text
+from bot.web.rendering import TextView, view_text
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day
 from db.posting.outbox import Outbox
@@ -29,22 +28,16 @@ class ForetoldView:
 
     title: str
     path: str  # of the answer to the headline
-    text_path: str
     picture_path: str
-    quote: str
-    pieces: Sequence[Piece]  # of its beginning
-    author: str | None
-    day: str  # of the text, ISO
-    date_text: str
+    text: TextView
     age: str  # how long before the news
-    labels: tuple[str, ...]
-    news_day: str
+    news_day: str  # ISO
     news_date: str
 
     @property
     def when(self) -> str:
-        """The date of the text, how long before that was, its labels."""
-        return " · ".join(filter(None, (self.date_text, self.age, *self.labels)))
+        """The date of the text, how long before the news that was, its labels."""
+        return " · ".join(filter(None, (self.text.date_text, self.age, *self.text.labels)))
 
 
 async def list_posted(
@@ -88,31 +81,36 @@ async def list_foretold_by(
 def view_post(post: PublicPost, text: Candidate, visitor: Visitor) -> ForetoldView:
     """Return a post as lists show it."""
     picture = f"/card/{post.corpus}/{quote(post.external_id)}.png"
-    return replace(
-        view_foretold(post.headline, post.published, post.corpus, text, visitor),
+    return view_foretold(
+        post.headline,
+        post.published,
+        post.corpus,
+        text,
+        visitor,
         title=post.title,
         picture_path=visitor.link(picture, headline=post.headline),
     )
 
 
 def view_foretold(
-    headline: str, published: datetime, corpus: str, text: Candidate, visitor: Visitor
+    headline: str,
+    published: datetime,
+    corpus: str,
+    text: Candidate,
+    visitor: Visitor,
+    *,
+    title: str = "",
+    picture_path: str = "",
 ) -> ForetoldView:
     """Return a headline and a text as lists show them."""
     words = visitor.words
     parameters = {"headline": headline, "date": format_day(published), "corpus": corpus}
     return ForetoldView(
-        title=headline,
+        title=title or headline,
         path=visitor.link("/prophecy", **parameters),
-        text_path=visitor.link(f"/documents/{corpus}/{quote(text.external_id)}"),
-        picture_path=visitor.link("/picture.png", **parameters),
-        quote=text.text,
-        pieces=view_text(text, words, longest=_LONGEST_QUOTE),
-        author=format_signature(text.voice, text.author, in_item=text.place is not None),
-        day=format_day(text.created_at),
-        date_text=say_date(text.created_at, text.dated_by, words),
+        picture_path=picture_path or visitor.link("/picture.png", **parameters),
+        text=view_text(text, corpus, words, longest=_LONGEST_QUOTE),
         age=say_age(text.created_at, published, words),
-        labels=name_flags(text.flags.names, words),
         news_day=parameters["date"],
         news_date=words.date(published),
     )

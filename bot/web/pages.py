@@ -14,11 +14,8 @@ from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
 from bot.queries.ask import answer_unlogged, ask, build_searcher
-from bot.replies.buttons import place_text
 from bot.replies.find import answer_label
-from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
-from bot.reply import format_signature, name_flags, say_date
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, list_bundled_leads, list_samples
 from bot.web.foretold import list_latest
@@ -32,11 +29,9 @@ from bot.web.rendering import (
     draw_axis,
     has_picture,
     is_foretold,
-    link_pieces,
-    name_links,
     render_fragment,
     render_template,
-    web_address,
+    view_text,
 )
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.searching import searching
@@ -47,7 +42,6 @@ from bot.web.visitor import (
     ProphecyForm,
     VisitorOf,
     build_lasting_link,
-    format_day,
     join_prophecy,
     list_candidates,
     list_choices,
@@ -55,13 +49,13 @@ from bot.web.visitor import (
     read_asked,
 )
 from db.search.shown import MARK_BEGINS, DocumentLookup
-from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, CitedSource
+from engine.answer.cited_answer import AnswerOutcome, CitedAnswer
 from engine.answer.passages import extract_subject
 from engine.corpora import ALL
 from engine.prophecy.headline import read_headline
 from engine.ranking import idf
 from engine.search import Hit, Prophecy, SearchRequest, Term
-from engine.values import CorpusRole, Flag
+from engine.values import CorpusRole
 
 _LASTING = "public, max-age=31536000, immutable"
 _FEW_TEXTS = 1000
@@ -130,34 +124,18 @@ def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, An
         "notice": words.render(answered.notice) if answered.notice else None,
         "sentences": () if extracted else answered.sentences,
         "sources": [
-            _describe_source(source, words, quotes.get(source.number, ""))
+            (
+                source.number,
+                view_text(
+                    source.passage.hit.candidate,
+                    source.passage.corpus,
+                    words,
+                    longest=_LONGEST_SOURCE,
+                    quote=quotes.get(source.number, ""),
+                ),
+            )
             for source in answered.sources
         ],
-    }
-
-
-def _describe_source(source: CitedSource, words: Words, quote: str) -> dict[str, Any]:
-    """Return what the template shows of a source; of a long one, its `quote` or its beginning."""
-    candidate = source.passage.hit.candidate
-    is_long = len(candidate.text) > _LONGEST_SOURCE
-    text = (quote or cut(candidate.text, _LONGEST_SOURCE)) if is_long else candidate.text
-    return {
-        "number": source.number,
-        "corpus": source.passage.corpus,
-        "id": candidate.external_id,
-        "day": format_day(candidate.created_at),
-        "date_text": say_date(candidate.created_at, candidate.dated_by, words),
-        "signature": format_signature(
-            candidate.voice, candidate.author, in_item=candidate.place is not None
-        ),
-        "labels": name_flags(candidate.flags.names, words),
-        "place": place_text(candidate.place, words) if candidate.place else None,
-        "text": text,
-        "pieces": name_links(
-            link_pieces(text, None), words, has_media=Flag.MEDIA in candidate.flags
-        ),
-        "lang": candidate.lang,
-        "url": web_address(candidate.url),
     }
 
 

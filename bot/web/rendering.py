@@ -16,10 +16,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
+from bot.replies.buttons import place_text
 from bot.replies.dates import say_lead_time
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
-from bot.reply import HitView
+from bot.reply import HitView, format_signature, name_flags, say_date
 from bot.web.shared_state import SharedState
 from bot.web.visitor import find_visitor, format_day, own_address
 from db.search.shown import MARK_BEGINS, MARK_ENDS
@@ -63,6 +64,24 @@ class Piece:
     text: str
     marked: bool
     url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextView:
+    """A text as pages quote it."""
+
+    corpus: str
+    id: str
+    text: str
+    pieces: Sequence[Piece]  # of it, or of its beginning
+    is_cut: bool
+    lang: str | None
+    author: str | None
+    place: str | None  # in a longer document
+    day: str  # ISO
+    date_text: str
+    labels: Sequence[str]
+    url: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +358,29 @@ def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> lis
     return telling
 
 
-def view_text(candidate: Candidate, words: Words, *, longest: int) -> list[Piece]:
-    """Return the pieces of a text, or of its beginning."""
-    pieces = link_pieces(cut(candidate.text, longest), None)
-    return name_links(pieces, words, has_media=Flag.MEDIA in candidate.flags)
+def view_text(
+    candidate: Candidate, corpus: str, words: Words, *, longest: int, quote: str = ""
+) -> TextView:
+    """Return a text as pages quote it; of a longer one, its `quote` or its beginning."""
+    is_cut = len(candidate.text) > longest
+    text = quote if quote and is_cut else candidate.text
+    pieces = link_pieces(text if quote else cut(text, longest), None)
+    return TextView(
+        corpus=corpus,
+        id=candidate.external_id,
+        text=text,
+        pieces=name_links(pieces, words, has_media=Flag.MEDIA in candidate.flags),
+        is_cut=is_cut,
+        lang=candidate.lang,
+        author=format_signature(
+            candidate.voice, candidate.author, in_item=candidate.place is not None
+        ),
+        place=place_text(candidate.place, words) if candidate.place else None,
+        day=format_day(candidate.created_at),
+        date_text=say_date(candidate.created_at, candidate.dated_by, words),
+        labels=name_flags(candidate.flags.names, words),
+        url=web_address(candidate.url),
+    )
 
 
 def _name_links_within(piece: Piece) -> list[Piece]:

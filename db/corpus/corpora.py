@@ -1,7 +1,7 @@
 """Stores the named corpora, names their partitions, and keeps the postings of long texts."""
 
 import re
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -28,6 +28,7 @@ PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 # Tokens. Longer texts repeat most of their words, and then thresholds keep few of them unread.
 LONG = 60
 ALL_POSTED = 2**63 - 1  # instead of an id: every document has its postings
+_READ_TOGETHER = 100  # corpora in one statement, which locks the tables of all
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -359,8 +360,20 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
-        [row] = await self._read_rows(corpus, "span")
-        return row["oldest"], row["newest"]
+        return (await self.spans([corpus]))[corpus.id]
+
+    async def spans(
+        self, corpora: Sequence[Corpus]
+    ) -> Mapping[int, tuple[datetime | None, datetime | None]]:
+        """Return the dates of the oldest and the newest document of each corpus, by its id."""
+        spans = dict[int, tuple[datetime | None, datetime | None]]()
+        for first in range(0, len(corpora), _READ_TOGETHER):
+            together = corpora[first : first + _READ_TOGETHER]
+            each = [about_corpus(self._file, "span", corpus.id) for corpus in together]
+            async with self._database.connection() as connection:
+                rows = await connection.fetch(" UNION ALL ".join(each))
+            spans |= {row["corpus_id"]: (row["oldest"], row["newest"]) for row in rows}
+        return spans
 
     async def names_authors(self, corpus: Corpus) -> bool:
         """Return whether any document names its author."""

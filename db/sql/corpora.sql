@@ -52,7 +52,7 @@ SELECT add_languages()
 SELECT count(*) FROM item WHERE corpus_id = $1
 
 -- name: span
-SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
+SELECT {corpus} AS corpus_id, min(created_at) AS oldest, max(created_at) AS newest FROM {document}
 
 -- name: frequent_authors
 SELECT author FROM {document} WHERE author IS NOT NULL

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 import feedparser
 from selectolax.lexbor import LexborHTMLParser
 
+from bot.i18n.words import words_for
 from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
 from bot.web.foretold import ForetoldView
+from bot.web.rendering import view_text
 from db.pool import Database
 from db.posting.outbox import Outbox
 from engine.feeds.read import read_json_feed
@@ -16,6 +18,7 @@ from engine.posting.delivery import PostingMode, SelectedFind
 from engine.values import Kind
 from tests.ages import say_years
 from tests.bot.kinds import fill, text_of
+from tests.bot.prophecies import make_hit
 from tests.bot.web.stage import ADDRESS, WebStage
 from tests.bot.web.test_pages import one, texts
 from tests.db.news import MINUTE, NOW, decide_instant, some_chosen, subscribed
@@ -156,10 +159,10 @@ async def test_pages_name_the_feeds(web: WebStage) -> None:
 
 def test_strange_characters_produce_valid_feeds() -> None:
     strange = "a\x0b & <b> ]]> 🌍 العربية"
+    text = view_text(make_hit(text=strange).candidate, "c", words_for("en"), longest=280)
     found = ForetoldView(
-        title=strange, path="/?a=1&b=2", text_path="/t", picture_path="/p", quote=strange,
-        pieces=(), author=None, day="", date_text="", age="", labels=(), news_day="2020-01-01",
-        news_date="",
+        title=strange, path="/?a=1&b=2", picture_path="/p", age="", news_day="2020-01-01",
+        news_date="", text=text,
     )  # fmt: skip
     entry = PostedEntry(
         id="urn:x", foretold=found, original=None, source="", link=None,

@@ -114,8 +114,10 @@ async def test_the_span_is_from_the_oldest_to_the_newest(database: Database) -> 
     corpus = await new_corpus(database, "c")
     assert await corpora.span(corpus) == (None, None)
     await load(database, "c", [document("1", "a", day=5), document("2", "b", day=2)])
-    await load(database, "other", [document("1", "a", day=99)])
-    assert await corpora.span(corpus) == (START + timedelta(days=2), START + timedelta(days=5))
+    other = await load(database, "other", [document("1", "a", day=99)])
+    span, late = (START + timedelta(days=2), START + timedelta(days=5)), START + timedelta(days=99)
+    assert await corpora.span(corpus) == span
+    assert await corpora.spans([other, corpus]) == {corpus.id: span, other.id: (late, late)}
 
 
 async def test_concurrent_creation_makes_one_corpus(database: Database) -> None:
