@@ -17,8 +17,8 @@ from bot.commands import Registry, standard_commands
 from bot.commands.intent_judgment import IntentJudge
 from bot.commands.intents import load_classifier
 from bot.commands.rights import Ownership
-from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
+from bot.conversation.gates import Doorkeeper
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.troubles import Troubles
 from bot.jobs.wiring import open_jobs

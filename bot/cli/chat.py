@@ -17,7 +17,6 @@ from bot.commands.intent_judgment import IntentJudge
 from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen
-from bot.conversation.admission import AdmitEverybody
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
 from db.chat.chats import Chats
@@ -56,7 +55,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             app,
             claims=claims,
             registry=commands,
-            doorkeeper=AdmitEverybody(),
+            doorkeeper=None,
             judge=IntentJudge(app.client) if app.client else None,
             source=BudgetSource.CONSOLE,
         )

@@ -1,4 +1,5 @@
-"""Processes one event, from the gates to the delivered reply, on every platform."""
+"""Processes one event, from the gates to the delivered reply, on every platform: each in its turn,
+and as many at once as there is room for."""
 
 import asyncio
 import logging
@@ -16,11 +17,15 @@ from bot.app import App
 from bot.commands.addressing import name_question
 from bot.commands.intent_judgment import IntentJudge
 from bot.commands.registry import Registry
-from bot.conversation.admission import Admits, Stop
-from bot.conversation.gates import Gates, not_meant
-from bot.conversation.sending import SHOWN_FOR, Sender, steps_shown
-from bot.conversation.turns import Backpressure, RecentPastes, Room, TurnQueue
-from bot.conversation.writing import Writing, build_apology, explain_problem
+from bot.conversation.gates import Backpressure, Doorkeeper, Gates, Room, Stop, not_meant
+from bot.conversation.sending import (
+    SHOWN_FOR,
+    Sender,
+    Steps,
+    Writing,
+    build_apology,
+    explain_problem,
+)
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
 from bot.query_log import asked_by
@@ -40,6 +45,59 @@ _SOON = 0.7  # seconds; most answers to commands are faster
 # How old a message may be whose edit changes its answer, and one whose deletion deletes it: the
 # database remembers events for as long as the latter.
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)
+_CLOSE = timedelta(minutes=1)  # messages that come close together
+_REMEMBERED = 1000  # chats in which something was written lately
+
+
+class TurnQueue:
+    """Events that wait for each other: `width` of them have their turn, in the order of arrival."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._turns: list[asyncio.Event] = []
+
+    @contextmanager
+    def line_up(self) -> Iterator[asyncio.Event]:
+        """Yield an event that is set when the turn of the block comes; it ends with the block."""
+        turn = asyncio.Event()
+        self._turns.append(turn)
+        self._call_next()
+        try:
+            yield turn
+        finally:
+            self._turns.remove(turn)
+            self._call_next()
+
+    def _call_next(self) -> None:
+        for turn in self._turns[: self._width]:
+            turn.set()
+
+
+class RecentPastes:
+    """Remembers what people wrote in private lately, so that answers that come close together name
+    what they answer."""
+
+    def __init__(self) -> None:
+        self._written: OrderedDict[str, dict[str, datetime]] = OrderedDict()
+
+    def note(self, request: Request) -> None:
+        """Note when a message was addressed to the bot in private."""
+        if not request.place.private or request.trigger is not Trigger.ADDRESSED:
+            return
+        chat = request.place.key
+        written = self._written.setdefault(chat, {})
+        written[request.answered_event] = request.now
+        self._written[chat] = {
+            event: moment for event, moment in written.items() if request.now - moment < _CLOSE
+        }
+        self._written.move_to_end(chat)
+        if len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
+
+    def is_one_of_several(self, request: Request) -> bool:
+        """Return whether something else was written within a minute before or after."""
+        written = self._written.get(request.place.key, {})
+        return request.answered_event in written and len(written) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +118,9 @@ class Conversation:
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
     the bot is busy, each once a minute. `judge` is asked what a message wants whose words do not
-    tell. Model calls are charged to `source`. `report` tells the
-    operators of errors that they have to mend. If `patience` is given, an answer waits at most so
-    many seconds for what can also change it after it was sent.
+    tell. Model calls are charged to `source`. `report` tells the operators of errors that they have
+    to mend. If `patience` is given, an answer waits at most so many seconds for what can also
+    change it after it was sent.
     """
 
     def __init__(
@@ -71,7 +129,7 @@ class Conversation:
         *,
         claims: EventClaims,
         registry: Registry,
-        doorkeeper: Admits,
+        doorkeeper: Doorkeeper | None,
         judge: IntentJudge | None = None,
         maximum: int = 500,
         max_in_chat: int = 50,
@@ -175,7 +233,12 @@ class Conversation:
             return
         with self._crowd.count_event(chat):
             async with self._lock_message(request):
-                await self._answer_or_apologise(request, adapter, crowded=room is Room.CROWDED)
+                if request.event in self._apologised:  # once, even if it is delivered again
+                    return
+                try:
+                    await self._claim_and_answer(request, adapter, crowded=room is Room.CROWDED)
+                except Exception as error:
+                    await self._apologise(request, adapter, error)
 
     def _lock_message(self, request: Request) -> asyncio.Lock:
         """Return the lock of a message, so that an edit is handled after the answer to what it
@@ -191,37 +254,24 @@ class Conversation:
         queue = self._queues.setdefault((request.place.key, slow), TurnQueue(width))
         return queue.line_up()
 
-    async def _answer_or_apologise(
-        self, request: Request, adapter: Adapter, *, crowded: bool
-    ) -> None:
-        """Answer an event in line; if that fails, apologise once, even if it is delivered again."""
-        if request.event in self._apologised:
-            return
-        try:
-            request = await name_question(request, Questions(self._app.database))
-            with self._line_up(request) as turn:
-                await self._claim_and_answer(request, adapter, turn, crowded=crowded)
-        except Exception as error:
-            await self._apologise(request, adapter, error)
-
-    async def _claim_and_answer(
-        self, request: Request, adapter: Adapter, turn: asyncio.Event, *, crowded: bool
-    ) -> None:
-        """Claim an event and answer it; skip it if it was claimed before."""
-        async with self._claims.claim(*request.event, now=request.now) as claim:
-            if claim is None:
-                logger.debug("%s %s: duplicate", *request.event)
-                return
-            claimed = _Claimed(adapter, claim, turn, crowded)
-            if request.revision:
-                await self._revise_answer(request, claimed)
-                return
-            with self._gates.keep_pace(request) as paced:
-                await self._answer_claimed(paced, claimed)
+    async def _claim_and_answer(self, request: Request, adapter: Adapter, *, crowded: bool) -> None:
+        """Claim an event and answer it in line; skip it if it was claimed before."""
+        request = await name_question(request, Questions(self._app.database))
+        with self._line_up(request) as turn:
+            async with self._claims.claim(*request.event, now=request.now) as claim:
+                if claim is None:
+                    logger.debug("%s %s: duplicate", *request.event)
+                    return
+                claimed = _Claimed(adapter, claim, turn, crowded)
+                if request.revision:
+                    await self._revise_answer(request, claimed)
+                    return
+                with self._gates.keep_pace(request) as paced:
+                    await self._answer_claimed(paced, claimed)
 
     async def _answer_claimed(self, request: Request, claimed: _Claimed) -> None:
         """Answer an event, and show its asker what a slow answer waits for."""
-        async with steps_shown(
+        async with Steps(
             claimed.adapter,
             request,
             after=_SOON if request.needs_step else self._step_after,
@@ -257,23 +307,19 @@ class Conversation:
             self._run_in_background(finishing)
         if reply.follow_ups:
             self._run_in_background(self._answer_each(reply.follow_ups, adapter))
-        self._log_answer(request, reply, time.perf_counter() - claimed.started)
+        fields = {  # figures, and nothing of what anybody wrote
+            "platform": request.place.platform,
+            "chat": request.chat.id if request.chat else None,
+            "to": self.registry.name_of(request),
+            "hits": len(reply.hits),
+            "ms": round((time.perf_counter() - claimed.started) * 1000),
+        }
+        logger.info("answered", extra={"fields": fields})
 
     async def _answer_each(self, requests: Sequence[Request], adapter: Adapter) -> None:
         """Answer requests one after the other, as one person may have asked them all."""
         for request in requests:
             await self.answer(request, adapter)
-
-    def _log_answer(self, request: Request, reply: Reply, seconds: float) -> None:
-        """Log an answer: its command and its figures, and nothing of what anybody wrote."""
-        fields = {
-            "platform": request.place.platform,
-            "chat": request.chat.id if request.chat else None,
-            "to": self.registry.name_of(request),
-            "hits": len(reply.hits),
-            "ms": round(seconds * 1000),
-        }
-        logger.info("answered", extra={"fields": fields})
 
     async def _revise_answer(self, request: Request, claimed: _Claimed) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
@@ -303,40 +349,31 @@ class Conversation:
         self, request: Request, claimed: _Claimed
     ) -> tuple[Request, Reply | None]:
         """Return the request as the gates admit it, and the reply, or None for no reply."""
-        admitted = await self._gates.admit(request, crowded=claimed.crowded)
+        turn, admitted = claimed.turn, await self._gates.admit(request, crowded=claimed.crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
             return request, admitted.reply
-        return admitted, await self._answer_in_turn(admitted, claimed.adapter, claimed.turn)
-
-    async def _answer_in_turn(
-        self, request: Request, adapter: Adapter, turn: asyncio.Event
-    ) -> Reply | None:
-        """Show that the message was received if somebody waits, and build the reply in turn."""
-        if request.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(request):
-            await adapter.show_busy(request)
+        if admitted.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(admitted):
+            await claimed.adapter.show_busy(admitted)
             # In private whoever writes sees that one is typed, and the answers keep their order.
             # Whose words go around the bot's name may speak of it: then no answer is promised.
-            waits = request.needs_step or not (turn.is_set() or request.place.private)
-            if waits and not (request.unclear and request.around_name):
-                request.step(request.words.say("One moment …"))
+            waits = admitted.needs_step or not (turn.is_set() or admitted.place.private)
+            if waits and not (admitted.unclear and admitted.around_name):
+                admitted.step(admitted.words.say("One moment …"))
         await turn.wait()
+        return admitted, await self._answer_in_turn(admitted)
+
+    async def _answer_in_turn(self, request: Request) -> Reply | None:
+        """Return the reply to an admitted request, or None for no reply, which is usual for
+        overheard messages."""
         if request.unclear and self._judge:
-            request = await self._clarify(request, self._judge)
+            corpora = await self._app.shown_to(request.known_chat).corpora.list()
+            with asked_by(self._name_asker(request)):
+                intent = await self._judge.judge_intent(request, corpora)
+            request = self.registry.apply_judgment(request, intent)
         if stop := await self._gates.charge(request):
             logger.debug("%s %s: %s", *request.event, stop.why)
             return stop.reply
-        return await self._build_reply(request)
-
-    async def _clarify(self, request: Request, judge: IntentJudge) -> Request:
-        """Return an unclear request as a model reads it."""
-        corpora = await self._app.shown_to(request.known_chat).corpora.list()
-        with asked_by(self._name_asker(request)):
-            intent = await judge.judge_intent(request, corpora)
-        return self.registry.apply_judgment(request, intent)
-
-    async def _build_reply(self, request: Request) -> Reply | None:
-        """Return the reply, or None for no reply, which is usual for overheard messages."""
         is_request = request.trigger is not Trigger.OVERHEARD
         app = self._app.shown_to(request.known_chat)
         words = request.words_to_asker(app.settings.chat.admins)
@@ -395,29 +432,32 @@ class Conversation:
         if len(self._apologised) > _MAX_APOLOGISED:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
-        again = isinstance(error, StorageError) and self._may_answer_again(request)
+        # A search changes nothing, so it may be tried twice.
+        is_search = request.trigger in SHOWN_FOR and self.registry.counts(request) > 0
+        again = isinstance(error, StorageError) and is_search and request.revision is None
         apology = build_apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             message = await self._sender.deliver(request, apology, adapter)
             if again:
                 self._run_in_background(self._answer_again(request, adapter, message))
 
-    def _may_answer_again(self, request: Request) -> bool:
-        """Return whether a request is a search: it changes nothing, so it may be tried twice."""
-        is_request = request.trigger in SHOWN_FOR and request.revision is None
-        return is_request and self.registry.counts(request) > 0
-
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
-        """Replace an apology by the answer once the database is back; give up after minutes."""
+        """Replace an apology by the answer once the database is back; give up after minutes.
+
+        The apology says that the answer comes: no steps replace it, and all is waited for.
+        """
         for pause in self._again_after:
             await asyncio.sleep(pause)
             try:
                 await self._claims.give_back(*request.event)
-                async with self._claims.claim(*request.event, now=request.now) as claim:
-                    if claim is not None:
-                        with self._line_up(request) as turn:
-                            claimed = _Claimed(adapter, claim, turn)
-                            await self._answer_late(request, claimed, message)
+                with self._line_up(request) as turn:
+                    async with self._claims.claim(*request.event, now=request.now) as claim:
+                        if claim is None:
+                            return
+                        claimed = _Claimed(adapter, claim, turn)
+                        admitted, reply = await self._consider_request(request, claimed)
+                        if reply:
+                            await self._deliver_claimed(admitted, reply, claimed, lambda: message)
             except StorageError as error:
                 logger.debug("%s %s still waits: %s", *request.event, error)
             except Exception as error:
@@ -425,10 +465,3 @@ class Conversation:
                 return
             else:
                 return
-
-    async def _answer_late(self, request: Request, claimed: _Claimed, message: str | None) -> None:
-        """Answer in place of an apology, which says that it will: no steps replace that, and all
-        is waited for."""
-        admitted, reply = await self._consider_request(request, claimed)
-        if reply is not None:
-            await self._deliver_claimed(admitted, reply, claimed, lambda: message)

@@ -1,29 +1,224 @@
-"""Ordered checks before any work. The first that fails ends the request."""
+"""Checks before any work, in order: the first that fails ends the request. Among them, whom the bot
+answers: its owner, whom the settings name, and whom the owner lets in."""
 
-from collections import OrderedDict
+import re
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from enum import Enum, auto
 from time import monotonic
-from typing import Literal
 
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
-from bot.conversation.admission import Admits, Stop
-from bot.i18n.words import Words, words_for
+from bot.commands.plain_messages import may_wait
+from bot.commands.rights import Ownership
+from bot.i18n.words import marked, words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
-from bot.request import Place, Request, Trigger
+from bot.request import Request, Trigger
+from bot.settings.model import ChatSettings
 from db.chat.chats import Quotas
-from engine.chat import Chat, say_city, zone_named, zone_or_utc
+from engine.chat import (
+    AdmissionState,
+    AskOutcome,
+    Chat,
+    Standing,
+    say_city,
+    zone_named,
+    zone_or_utc,
+)
 from engine.posting.schedule import is_quiet
 
-_REMEMBERED = 1000  # people
+_START = "start"
+_ASKING = frozenset({"prophecy", "p", "ask", "find"})  # commands that are answered late too
+_CODE = re.compile(r"[A-Za-z0-9]{6,12}")  # as it may be typed
+_HAS_BEEN_ASKED = marked("My owner decides who may use me, and has been asked.")
+_TOLD = {
+    AskOutcome.ASKED: _HAS_BEEN_ASKED,
+    AskOutcome.WAITS: _HAS_BEEN_ASKED,
+    AskOutcome.FULL: marked(
+        "My owner decides who may use me, and has not been asked: too many others wait for an"
+        " answer. Write to me again tomorrow."
+    ),
+    AskOutcome.UNREACHABLE: marked(
+        "My owner decides who may use me, and cannot be reached just now."
+    ),
+}
+_REMEMBERED = 1000  # names and people
 _LONGEST_NAME = 60
 _OVERHEARD = 3  # headlines of one person, searched at once
 _PAUSE_SECONDS = 1.0  # after which somebody who searched too fast may search again
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A request that is not processed, usually without a reply. `why` goes to the log."""
+
+    why: str
+    reply: Reply | None = None
+
+
+class Doorkeeper:
+    """Admits the owner, whom the settings name, and whom the owner lets in; if open, everybody.
+
+    Chats that the settings name are enough for a bot without an owner: others are then ignored
+    rather than asked to wait.
+    """
+
+    def __init__(self, ownership: Ownership, settings: ChatSettings) -> None:
+        self._ownership = ownership
+        self._open = settings.access == "open"
+        self._allow, self._operators = frozenset(settings.allow), frozenset(settings.admins)
+        self._let_in: OrderedDict[str, None] = OrderedDict()
+
+    async def admit(self, request: Request) -> Request | Stop:
+        """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
+        place, code = request.place, _read_code(request)
+        standing = await self._ownership.access.find_standing(
+            place.platform, person=request.person.id, chat=place.chat_id
+        )
+        if code and await self._ownership.claim(request, code):
+            standing = Standing(owned=True, owns=True)
+        request = replace(request, owner=standing.owns)
+        if code and not standing.owns:
+            return _refuse_code(request, standing)
+        called = request.command_call
+        # Somebody adds the bot to a group, or writes /start there.
+        brings_in = called is not None and called[0] == _START and not place.private
+        if place.broadcast and brings_in and not request.person.as_chat:
+            if standing.owns:
+                await self._ownership.let_in(place, request)
+            return Stop("nobody is greeted in public")
+        refused = standing.state is AdmissionState.REFUSED and not standing.owns
+        if self._is_named(request) or (self._open and not refused):
+            return request
+        if standing.owns and brings_in:
+            await self._ownership.let_in(place, request)
+        if standing.owns or standing.state is AdmissionState.ALLOWED:
+            self._remember(request)
+            return request
+        for name in _list_names(request):
+            self._let_in.pop(name, None)
+        return await self._stop_stranger(request, standing)
+
+    def expects(self, request: Request) -> bool:
+        """Return whether the chat is admitted as far as known without asking the database."""
+        if self._open or self._is_named(request):
+            return True
+        return any(name in self._let_in for name in _list_names(request))
+
+    def _is_named(self, request: Request) -> bool:
+        """Return whether the settings name the chat, the person inline, or an operator."""
+        return request.listed_as in self._allow or request.who in self._operators
+
+    async def _stop_stranger(self, request: Request, standing: Standing) -> Stop:
+        refused = standing.state is AdmissionState.REFUSED
+        if request.trigger is Trigger.OVERHEARD or refused or (self._allow and not standing.owned):
+            return Stop("not let in")
+        words = words_for(request.person.language)
+        if not standing.owned:
+            sentence = words.say(
+                "This bot has no owner yet, so it answers nobody. Its owner writes the code that"
+                " presagio serve shows."
+            )
+        elif not request.place.kept:
+            sentence = words.say("Write to me in private first: my owner decides who may use me.")
+        else:
+            outcome = await self._ownership.ask(request)
+            if outcome in {AskOutcome.ASKED, AskOutcome.WAITS}:
+                await self._keep_message(request)
+            sentence = words.say(_TOLD[outcome])
+        if request.is_public:
+            return Stop("not let in")
+        why = "not let in" if standing.owned else "no owner"
+        return Stop(why, reply_aside(replace(request, words=words), sentence))
+
+    async def _keep_message(self, request: Request) -> None:
+        """Keep a headline or a question, which is answered once its chat is let in."""
+        called, place = request.command_call, request.place
+        if called:
+            waits = called[0] in _ASKING and bool(called[1])
+        else:
+            waits = request.trigger is Trigger.ADDRESSED and may_wait(request.text)
+        if waits:
+            await self._ownership.access.keep_message(
+                place.platform, place.chat_id, request.text, thread=place.thread, now=request.now
+            )
+
+    def _remember(self, request: Request) -> None:
+        for name in _list_names(request):
+            self._let_in[name] = None
+            self._let_in.move_to_end(name)
+        while len(self._let_in) > _REMEMBERED:
+            self._let_in.popitem(last=False)
+
+
+def _list_names(request: Request) -> frozenset[str]:
+    """Return the names of the person and, where there is one, of the chat."""
+    place = request.place
+    chat = {place.key} if place.kept else set[str]()
+    return frozenset({request.who, *chat})
+
+
+def _refuse_code(request: Request, standing: Standing) -> Stop:
+    words = words_for(request.person.language)
+    command = "presagio setup --new-owner" if standing.owned else "presagio setup"
+    sentence = words.say(
+        "This code is wrong or used up: each works once, and for a day at most. Where I run,"
+        " {command} shows another.",
+        command=command,
+    )
+    return Stop("wrong code", reply_aside(replace(request, words=words), sentence))
+
+
+def _read_code(request: Request) -> str | None:
+    """Return the code of a private "/start CODE", or None."""
+    called = request.command_call
+    if called is None or called[0] != _START or not request.place.private or not request.place.kept:
+        return None
+    return called[1] if _CODE.fullmatch(called[1]) else None
+
+
+class Room(Enum):
+    """Whether there is room for one more event."""
+
+    FREE = auto()  # it is answered
+    CROWDED = auto()  # the sender is asked to try later
+    FULL = auto()  # it is not processed
+
+
+class Backpressure:
+    """Counts events that are under way or waiting.
+
+    Up to `maximum` in total and `max_in_chat` per chat are answered; for as many again the senders
+    are asked to try later.
+    """
+
+    def __init__(self, *, maximum: int, max_in_chat: int) -> None:
+        self._maximum = maximum
+        self._max_in_chat = max_in_chat
+        self._chats: Counter[str] = Counter()
+
+    def room(self, chat: str) -> Room:
+        """Return whether there is room for one more event of this chat."""
+        counts = ((self._chats.total(), self._maximum), (self._chats[chat], self._max_in_chat))
+        if any(count >= 2 * maximum for count, maximum in counts):
+            return Room.FULL
+        return Room.CROWDED if any(count >= maximum for count, maximum in counts) else Room.FREE
+
+    @contextmanager
+    def count_event(self, chat: str) -> Iterator[None]:
+        """Count one event of this chat until the block ends."""
+        self._chats[chat] += 1
+        try:
+            yield
+        finally:
+            self._chats[chat] -= 1
+            if not self._chats[chat]:
+                del self._chats[chat]
 
 
 class Gates:
@@ -31,14 +226,15 @@ class Gates:
     listening mode, pace of headlines, files that cannot be read, and load; and quotas, once it is
     the turn of a request.
 
-    `counts` returns how often quotas count a request; `clock` returns monotonic seconds.
+    `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without a
+    `doorkeeper` everybody is admitted: whoever writes in the terminal owns the machine.
     """
 
     def __init__(
         self,
         app: App,
         counts: Callable[[Request], int],
-        doorkeeper: Admits,
+        doorkeeper: Doorkeeper | None,
         *,
         clock: Callable[[], float] = monotonic,
     ) -> None:
@@ -67,25 +263,40 @@ class Gates:
         if admitted.hurried:
             sentence = admitted.words.say("One at a time, please. Send me the others later.")
             return Stop("too fast", self._build_notice(admitted, sentence))
-        unread = admitted.unreadable and not admitted.brings_archive
-        if unread and not await self._claim_daily_hint(admitted):
-            return Stop("told today")
-        if crowded:
-            return Stop("busy", self._build_busy_notice(admitted))
-        return admitted
+        if admitted.unreadable and not admitted.brings_archive:
+            # A chat is told once a day that pictures and files are not read.
+            scope = f"unreadable:{admitted.known_chat.id}"
+            if await self._quotas.use(scope, now=admitted.now) > 1:
+                return Stop("told today")
+        return Stop("busy", self._build_busy_notice(admitted)) if crowded else admitted
 
     async def charge(self, request: Request) -> Stop | None:
         """Count an admitted request whose turn it is; return a Stop if it exceeds a quota.
 
-        What still waits is not counted: if the process stops, another one answers and counts it.
-        Raises StorageError.
+        That of the chat is charged first, and stays charged if the person's is used up. What still
+        waits is not counted: if the process stops, another one answers and counts it. Raises
+        StorageError.
         """
-        quota = await self._charge_quotas(request)
-        if quota is None:
+        times, person, place = self._counts(request), request.person, request.place
+        if not times:
             return None
-        asker = replace(request, words=request.words_to_asker(self._limits.admins))
-        overheard = request.trigger is Trigger.OVERHEARD
-        return Stop("over quota", None if overheard else _build_quota_notice(asker, quota))
+        who = cut(" ".join(person.name.split()), _LONGEST_NAME) or None
+        quotas = []
+        if place.kept:
+            title = who if place.private else None  # groups have their own
+            chat = f"chat:{request.known_chat.id}"
+            quotas.append(("chat_daily", chat, title, self._limits.chat_daily))
+        if request.trigger is not Trigger.OVERHEARD:
+            user = f"user:{request.payer}"
+            quotas.append(("user_daily", user, who, self._limits.user_daily))
+        for setting, scope, title, limit in quotas:
+            used = await self._quotas.use(scope, now=request.now, title=title, times=times)
+            if 0 <= limit < used:  # -1: no limit
+                asker = replace(request, words=request.words_to_asker(self._limits.admins))
+                overheard = request.trigger is Trigger.OVERHEARD
+                notice = None if overheard else _build_quota_notice(asker, setting, limit)
+                return Stop("over quota", notice)
+        return None
 
     async def _let_in(self, request: Request) -> Request | Stop:
         """Return the request with its chat and language, or a Stop if its person is kept out."""
@@ -95,8 +306,10 @@ class Gates:
             presser = replace(request, words=words_for(request.person.language))
             sentence = presser.words.say("That is too fast for me. Try again in a minute.")
             return Stop("too many buttons", self._build_notice(presser, sentence))
-        met = await self._with_chat(request)
-        admitted = await self._doorkeeper.admit(met)
+        chat = await self._meet_chat(request)
+        words = words_for(chat.language or request.person.language)
+        met = replace(request, chat=chat, words=words)
+        admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
         if isinstance(admitted, Stop) and admitted.reply and met.place.kept:
             # What stands inline is no message: it neither disturbs nor replaces one.
             return admitted if self._claim_notice(met, admitted.why) else Stop(admitted.why)
@@ -104,7 +317,8 @@ class Gates:
 
     def allows(self, request: Request) -> bool:
         """Return whether the chat is admitted, as far as known without querying the database."""
-        return self._limits.admits(request.listed_as) and self._doorkeeper.expects(request)
+        expected = self._doorkeeper is None or self._doorkeeper.expects(request)
+        return self._limits.admits(request.listed_as) and expected
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return the reply when there is no room at all, without querying the database."""
@@ -165,15 +379,13 @@ class Gates:
         # By the time of the event; the pace of buttons alone is told by the clock of the process.
         return not self._notices.wait(whom, request.now.timestamp())
 
-    async def _with_chat(self, request: Request) -> Request:
-        chat = (
-            await self._meet_chat(request) if request.place.kept else _default_chat(request.place)
-        )
-        words = words_for(chat.language or request.person.language)
-        return replace(request, chat=chat, words=words)
-
     async def _meet_chat(self, request: Request) -> Chat:
+        """Return the chat of a request; where there is none, default settings, stored nowhere."""
         place, zone = request.place, zone_named(request.person.time_zone)
+        if not place.kept:
+            return Chat(
+                id=0, platform=place.platform, external_id=place.chat_id, private=place.private
+            )
         is_request = request.trigger is not Trigger.OVERHEARD
         return await self._chats.meet(
             place.platform,
@@ -182,60 +394,6 @@ class Gates:
             title=place.title,
             time_zone=zone.key if zone else "UTC",
             asked_in=words_for(request.person.language).language if is_request else None,
-        )
-
-    async def _claim_daily_hint(self, request: Request) -> bool:
-        """Return whether the chat may be told that pictures and files are not read: once a day, so
-        that a second call returns False."""
-        scope = f"unreadable:{request.known_chat.id}"
-        return await self._quotas.use(scope, now=request.now) == 1
-
-    async def _charge_quotas(self, request: Request) -> "_Quota | None":
-        """Count the request against the quotas that apply to it; return the first that it exceeds.
-
-        That of the chat is charged first, and stays charged if the person's is used up.
-        """
-        times = self._counts(request)
-        if not times:
-            return None
-        for quota in self._list_quotas(request):
-            used = await self._quotas.use(
-                quota.scope, now=request.now, title=quota.title, times=times
-            )
-            if 0 <= quota.limit < used:  # -1: no limit
-                return quota
-        return None
-
-    def _list_quotas(self, request: Request) -> "Iterator[_Quota]":
-        who = cut(" ".join(request.person.name.split()), _LONGEST_NAME) or None
-        if request.place.kept:
-            title = who if request.place.private else None  # groups have their own
-            limit = self._limits.chat_daily
-            yield _Quota("chat_daily", f"chat:{request.known_chat.id}", title, limit)
-        if request.trigger is not Trigger.OVERHEARD:
-            yield _Quota("user_daily", f"user:{request.payer}", who, self._limits.user_daily)
-
-
-@dataclass(frozen=True, slots=True)
-class _Quota:
-    """How often a chat or a person may search a day, as a setting says; `scope` is its name in the
-    database, `title` whom it is of."""
-
-    setting: Literal["chat_daily", "user_daily"]
-    scope: str
-    title: str | None
-    limit: int
-
-    def describe(self, words: Words) -> str:
-        """Return the quota in words."""
-        if self.setting == "chat_daily":
-            return words.count(
-                "{number} search a day here", "{number} searches a day here", self.limit
-            )
-        return words.count(
-            "{number} search a day for each person",
-            "{number} searches a day for each person",
-            self.limit,
         )
 
 
@@ -280,30 +438,33 @@ def not_meant(request: Request) -> str | None:
     return None
 
 
-def _default_chat(place: Place) -> Chat:
-    """Return a chat with default settings for a place without one; its id is in no row."""
-    return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
-
-
-def _build_quota_notice(request: Request, quota: _Quota) -> Reply:
+def _build_quota_notice(request: Request, setting: str, limit: int) -> Reply:
+    words = request.words
+    if setting == "chat_daily":
+        quota = words.count("{number} search a day here", "{number} searches a day here", limit)
+    else:
+        quota = words.count(
+            "{number} search a day for each person",
+            "{number} searches a day for each person",
+            limit,
+        )
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
     # Rounded up, so that waiting for the stated time is enough.
     left = -(-int((tomorrow - request.now).total_seconds()) // 60)
     zone = request.chat.time_zone if request.chat else "UTC"
     local = tomorrow.astimezone(zone_or_utc(zone))
-    words = request.words
     enough = words.say(
         "That was enough for today: {quota}. I answer again in {hours} h {minutes} min"
         " ({time}, {city}).",
-        quota=quota.describe(words),
+        quota=quota,
         hours=left // 60,
         minutes=left % 60,
         time=f"{local.hour}:{local:%M}",
         city=request.words.say(say_city(zone)),
     )
     if words.operator:
-        more = words.say("{setting} in [chat] allows more.", setting=quota.setting)
+        more = words.say("{setting} in [chat] allows more.", setting=setting)
     else:
         more = words.say("Whoever runs me can allow more.")
     return reply_aside(request, f"{enough} {more}")

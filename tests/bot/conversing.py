@@ -15,8 +15,8 @@ from bot.adapter import DeliveryError
 from bot.commands import Registry, standard_commands
 from bot.commands.intent_judgment import IntentJudge
 from bot.commands.rights import Ownership
-from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
+from bot.conversation.gates import Doorkeeper
 from bot.jobs.troubles import ignore
 from bot.reply import Reply
 from bot.request import Inquiries, Person, Place, Request, Trigger

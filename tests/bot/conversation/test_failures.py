@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.conversation.writing import explain_problem
+from bot.conversation.sending import explain_problem
 from engine import errors
 from engine.corpora import resolve_corpus
 from engine.errors import (

@@ -8,8 +8,7 @@ from time import monotonic
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.admission import AdmitEverybody, Stop
-from bot.conversation.gates import Gates, not_meant
+from bot.conversation.gates import Gates, Stop, not_meant
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats
@@ -26,7 +25,7 @@ HEADLINE = "Senate Passes The Budget After A Long Night"
 def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: object) -> Gates:
     settings = change_settings(chat=ChatSettings.model_validate({"access": "open", **limits}))
     app = app_on(storage, settings=settings)
-    return Gates(app, standard_commands().counts, AdmitEverybody(), clock=clock)
+    return Gates(app, standard_commands().counts, None, clock=clock)
 
 
 async def consider(gates: Gates, request: Request, *, crowded: bool = False) -> Request | Stop:

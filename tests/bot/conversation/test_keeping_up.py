@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapter import DeliveryRefused
-from bot.conversation.sending import LatestShown, steps_shown
+from bot.conversation.sending import LatestShown, Steps
 from bot.reply import Reply
 from bot.request import Place, Request, Revision, Trigger
 from bot.settings.model import ChatSettings
@@ -174,7 +174,7 @@ class TestSteps:
         async def keep(message: str) -> None:
             kept.append(message)
 
-        async with steps_shown(adapter, event("x"), after=0.0, message="old", keep=keep) as steps:
+        async with Steps(adapter, event("x"), after=0.0, message="old", keep=keep) as steps:
             steps.show("Searching …")
             await until(lambda: adapter.steps)
             await steps.end()
@@ -182,9 +182,14 @@ class TestSteps:
         assert (kept, adapter.withdrawn) == ([], [])
 
     async def test_step_message_of_a_dead_process_is_replaced_without_new_steps(self) -> None:
-        async with steps_shown(MemoryAdapter(), event("x"), after=60.0, message="old") as steps:
+        async def keep(message: str) -> None:
+            raise AssertionError(message)
+
+        adapter = MemoryAdapter()
+        async with Steps(adapter, event("x"), after=60.0, message="old", keep=keep) as steps:
             await steps.end()
             assert steps.take() == "old"
+        assert not adapter.withdrawn
 
     async def test_step_message_is_stored_once(self) -> None:
         adapter, kept = MemoryAdapter(), list[str]()
@@ -192,7 +197,7 @@ class TestSteps:
         async def keep(message: str) -> None:
             kept.append(message)
 
-        async with steps_shown(adapter, event("x"), after=0.0, keep=keep) as steps:
+        async with Steps(adapter, event("x"), after=0.0, keep=keep) as steps:
             steps.show("Reading the page …")
             await until(lambda: adapter.steps)
             steps.show("Searching …")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.turns import Backpressure, RecentPastes, Room, TurnQueue
+from bot.conversation.conversation import RecentPastes, TurnQueue
+from bot.conversation.gates import Backpressure, Room
 from tests.bot.conversing import PRIVATE, event
 from tests.bot.prophecies import NOW
 
@@ -60,7 +61,7 @@ def test_messages_within_a_minute_count_as_several_pastes() -> None:
 
 
 def test_pastes_are_remembered_of_the_latest_chats_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.conversation.turns._REMEMBERED", 2)
+    monkeypatch.setattr("bot.conversation.conversation._REMEMBERED", 2)
     pasted = RecentPastes()
     written = {
         chat: [event(text, place=replace(PRIVATE, chat_id=chat)) for text in ("Tea", "Milk")]
