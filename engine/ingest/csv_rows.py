@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from zoneinfo import ZoneInfo
 
@@ -47,7 +48,7 @@ def csv_rows(
     *,
     is_header: Callable[[Sequence[str]], bool],
     expected: str,
-    escape: Callable[[Sequence[str]], str | None] = lambda _: None,
+    escape: Callable[[Sequence[str]], str | None],
 ) -> Generator[RawRecord | Reject]:
     """Yield the rows with their values by column.
 
@@ -77,21 +78,18 @@ def table_rows(
     if layout.has_header:
         with suppress(csv.Error):
             next((row for row in rows if [cell.strip() for cell in row] == [*layout.names]), None)
-    yield from _body_rows(label, feed, rows, layout.names, fit=lambda row: fit_row(row, layout))
+    # `map` goes on after a row that is no CSV; a generator would be over.
+    fitted = map(partial(fit_row, layout=layout), rows)
+    yield from _body_rows(label, feed, fitted, layout.names)
 
 
 def _body_rows(
-    label: str,
-    feed: "_Lines",
-    rows: Iterator[list[str]],
-    names: Sequence[str],
-    *,
-    fit: Callable[[Sequence[str]], Sequence[str]] = lambda row: row,
+    label: str, feed: "_Lines", rows: Iterator[Sequence[str]], names: Sequence[str]
 ) -> Generator[RawRecord | Reject]:
     while True:
         first, feed.problem = feed.number + 1, None
         try:
-            row = fit(next(rows))
+            row = next(rows)
         except StopIteration:
             return
         except csv.Error as exc:

@@ -30,28 +30,26 @@ PUBLIC_FORMATS = frozenset(("markdown", "documents"))  # all may read what is ma
 _ARCHIVES = ((b"7z\xbc\xaf\x27\x1c", "7-Zip"), (b"Rar!\x1a\x07", "RAR"))
 _SQLITE = b"SQLite format 3\0"
 _CONTROL_CHARACTER = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # no text has these
-_UNPACK = Message("Unpack it and give the folder.")
 _SAVE_AS_CSV = Message("Save each sheet as CSV: Save as, CSV UTF-8.")
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 # Endings of what an export holds; a site that asks to log in answers with a page instead.
 _EXPORT_ENDINGS = (".zip", ".js", ".json", ".jsonl", ".csv", ".gz")
 
 
-def find_readers() -> Mapping[str, Reader]:
+def _find_readers() -> Mapping[str, Reader]:
     """Return the READERS of all modules of engine.ingest.formats in the order to ask them."""
     modules = [
         import_module(f"{formats.__name__}.{module.name}")
         for module in iter_modules(formats.__path__)
     ]
-    readers = [reader for module in modules for reader in getattr(module, "READERS", ())]
-    return {reader.name: reader for reader in sorted(readers, key=_rank_reader)}
+    readers = {
+        reader.name: reader for module in modules for reader in getattr(module, "READERS", ())
+    }
+    specific = [name for name in readers if name not in _FALLBACK_FORMATS]
+    return {name: readers[name] for name in (*specific, *_FALLBACK_FORMATS)}
 
 
-def _rank_reader(reader: Reader) -> int:
-    return _FALLBACK_FORMATS.index(reader.name) if reader.name in _FALLBACK_FORMATS else -1
-
-
-READERS = find_readers()
+READERS = _find_readers()
 
 
 def get_reader(name: str) -> Reader:
@@ -70,12 +68,16 @@ def recognise_file(name: str, sample: Sample, defaults: Defaults) -> Reader:
     What may hold anything is searched for private messages before a reader takes it, so that they
     are refused rather than made public.
     """
-    if error := _find_saved_page_error(name, sample.head):
-        raise error
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix in _EXPORT_ENDINGS and recognise_content(sample.head) == PAGE:
+        raise UnknownFormat(
+            Message("{name} is a web page, not an export.", name=name),
+            fix=Message("Log in where it came from, and download it again."),
+        )
     for reader in READERS.values():
         may_read = isinstance(reader, TableReader) or not defaults.columns
         if reader.name in _GENERIC_FORMATS and (
-            error := find_private_error(name, sample.head, sample.objects, defaults)
+            error := find_private_error(name, sample, defaults)
         ):
             raise error
         if may_read and reader.recognises(sample):
@@ -85,16 +87,6 @@ def recognise_file(name: str, sample: Sample, defaults: Defaults) -> Reader:
                 raise error
             return reader
     raise _build_unknown_error(name, sample)
-
-
-def _find_saved_page_error(name: str, head: bytes) -> UnknownFormat | None:
-    """Return the error for a web page that was saved under the name of an export, or None."""
-    if PurePosixPath(name).suffix.lower() not in _EXPORT_ENDINGS or recognise_content(head) != PAGE:
-        return None
-    return UnknownFormat(
-        Message("{name} is a web page, not an export.", name=name),
-        fix=Message("Log in where it came from, and download it again."),
-    )
 
 
 def _build_unknown_error(name: str, sample: Sample) -> UnknownFormat:
@@ -146,49 +138,37 @@ def _find_json_error(name: str, head: bytes) -> UnknownFormat | None:
 
 
 def _find_encoding_error(name: str, head: bytes) -> UnknownFormat | None:
-    encoding = find_encoding(head)
+    encoding, fix = find_encoding(head), Message("Save it as UTF-8.")
     if encoding == UTF_16:
         said = Message("{name} is written in UTF-16.", name=name)
     elif encoding == WINDOWS:
         said = Message("{name} is not written in UTF-8.", name=name)
     elif encoding and b"\r" in head and b"\n" not in head:
-        return UnknownFormat(
-            Message("{name} has the line ends of old Macs.", name=name), fix=_SAVE_AS_CSV
-        )
+        said, fix = Message("{name} has the line ends of old Macs.", name=name), _SAVE_AS_CSV
     else:
         return None
-    return UnknownFormat(said, fix=Message("Save it as UTF-8."))
+    return UnknownFormat(said, fix=fix)
 
 
 def find_archive_error(name: str, head: bytes) -> UnknownFormat | None:
     """Return the error for an archive, a workbook or another binary file; None for any other."""
+    program = next((each for signature, each in _ARCHIVES if head.startswith(signature)), None)
+    fix = Message("Unpack it and give the folder.")
     if PurePosixPath(name).suffix.lower() in _WORKBOOKS or b"xl/workbook" in head:
-        return UnknownFormat(
-            Message("{name} is a workbook of a spreadsheet.", name=name),
-            fix=_SAVE_AS_CSV,
-        )
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return UnknownFormat(
-            Message("{name} is a zip.", name=name),
-            fix=Message("Give its path instead of piping it."),
-        )
-    if head[257:262] == b"ustar":
-        return UnknownFormat(Message("{name} is a tar archive.", name=name), fix=_UNPACK)
-    for signature, program in _ARCHIVES:
-        if head.startswith(signature):
-            return UnknownFormat(
-                Message("{name} is a {program} archive.", name=name, program=program), fix=_UNPACK
-            )
-    return _build_binary_error(name, head) if _CONTROL_CHARACTER.search(head) else None
-
-
-def _build_binary_error(name: str, head: bytes) -> UnknownFormat:
-    if head.startswith(_SQLITE):
-        return UnknownFormat(
-            Message("{name} is a database of SQLite.", name=name),
-            fix=Message("Export the table that holds the texts as CSV, and give that."),
-        )
-    return UnknownFormat(
-        Message("{name} is neither text nor an archive that can be opened.", name=name),
-        fix=Message("If it is an export, it is damaged: download it again."),
-    )
+        said, fix = Message("{name} is a workbook of a spreadsheet.", name=name), _SAVE_AS_CSV
+    elif head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        said = Message("{name} is a zip.", name=name)
+        fix = Message("Give its path instead of piping it.")
+    elif head[257:262] == b"ustar":
+        said = Message("{name} is a tar archive.", name=name)
+    elif program:
+        said = Message("{name} is a {program} archive.", name=name, program=program)
+    elif head.startswith(_SQLITE):
+        said = Message("{name} is a database of SQLite.", name=name)
+        fix = Message("Export the table that holds the texts as CSV, and give that.")
+    elif _CONTROL_CHARACTER.search(head):
+        said = Message("{name} is neither text nor an archive that can be opened.", name=name)
+        fix = Message("If it is an export, it is damaged: download it again.")
+    else:
+        return None
+    return UnknownFormat(said, fix=fix)

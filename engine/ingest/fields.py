@@ -132,7 +132,7 @@ def read_zoned_time(value: object) -> datetime:
                 "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00", value=value
             )
         )
-    return _check_range(moment)
+    return written_at(moment)
 
 
 def zoned_or_utc(value: object) -> datetime:
@@ -141,9 +141,17 @@ def zoned_or_utc(value: object) -> datetime:
     The latter are "2011-08-02 18:07:48", or "05-23-2019 02:54:59" with the month first.
     """
     if isinstance(value, int) and not isinstance(value, bool):
-        return _check_range(_from_milliseconds(value))
-    moment = _read_time(_month_first(value) if isinstance(value, str) else value)
-    return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        try:
+            return written_at(_EPOCH + timedelta(milliseconds=value))
+        except OverflowError as exc:
+            raise RecordError(
+                Message("the time {value} lies outside the calendar", value=value)
+            ) from exc
+    if isinstance(value, str):
+        date, _, clock = value.strip().partition(" ")
+        if len(date) == 10 and date[2:3] == date[5:6] == "-":
+            value = f"{date[6:]}-{date[:5]} {clock}"
+    return written_at(_read_time(value))
 
 
 def from_seconds(value: object) -> datetime:
@@ -155,7 +163,7 @@ def from_seconds(value: object) -> datetime:
             else Message("the time {value!r} is not a number", value=value)
         )
     try:
-        return _check_range(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
+        return written_at(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
     except (ArithmeticError, ValueError) as exc:  # Decimal's errors; infinities
         raise RecordError(
             Message("the time {value!r} lies outside the calendar", value=str(value)[:40])
@@ -170,31 +178,15 @@ def read_written_time(value: object, *, zone: tzinfo | None, is_day_first: bool 
     needed and None.
     """
     moment = read_written_date(value, is_day_first)
-    if moment.tzinfo is None:
-        if zone is None:
-            raise RecordError(
-                Message(
-                    "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
-                    " the zone with --timezone",
-                    value=str(value)[:40],
-                )
-            )
-        moment = moment.replace(tzinfo=zone)
-    return written_at(moment)
-
-
-def written_at(moment: datetime) -> datetime:
-    """Check a time that a format parsed itself; one without a zone is taken as UTC."""
-    return _check_range(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _from_milliseconds(value: int) -> datetime:
-    try:
-        return _EPOCH + timedelta(milliseconds=value)
-    except OverflowError as exc:
+    if moment.tzinfo is None and zone is None:
         raise RecordError(
-            Message("the time {value} lies outside the calendar", value=value)
-        ) from exc
+            Message(
+                "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00, or name"
+                " the zone with --timezone",
+                value=str(value)[:40],
+            )
+        )
+    return written_at(moment if moment.tzinfo else moment.replace(tzinfo=zone))
 
 
 def _read_time(value: object) -> datetime:
@@ -210,16 +202,10 @@ def _read_time(value: object) -> datetime:
         ) from exc
 
 
-def _month_first(text: str) -> str:
-    date, _, clock = text.strip().partition(" ")
-    if len(date) == 10 and date[2:3] == date[5:6] == "-":
-        return f"{date[6:]}-{date[:5]} {clock}"
-    return text
-
-
-def _check_range(moment: datetime) -> datetime:
+def written_at(moment: datetime) -> datetime:
+    """Return a time in UTC, which one without a zone is in. Raises RecordError."""
     try:
-        moment = moment.astimezone(UTC)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError as exc:
         raise RecordError(
             Message("the time {time} lies outside the calendar", time=moment.isoformat())

@@ -8,9 +8,9 @@ together take too much.
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import IO, TypeVar
 
 from engine.corpora import Document
@@ -48,7 +48,7 @@ class ReadingCost:
         self._seconds_of_ended = 0.0  # processor time of processes that have ended
         self._seconds_of_running = 0.0
         self._bytes_read = 0  # as they lie on the disk
-        self._bytes_new = 0  # unpacked, of batches in which not everything is stored already
+        self.bytes_new = 0  # unpacked, of batches in which not everything is stored already
         self.files_given_up = 0
 
     def add_batch(self, *, seconds_used: float, bytes_read: int) -> None:
@@ -61,35 +61,29 @@ class ReadingCost:
         self._seconds_of_ended += self._seconds_of_running + seconds
         self._seconds_of_running = 0.0
 
-    def add_new_bytes(self, size: int) -> None:
-        """Count the unpacked bytes of a batch in which something is new."""
-        self._bytes_new += size
-
     def excess(self, source: str) -> InputError | None:
         """Return why no more of the source is read, or None if it is."""
         settings = self._settings
-        seconds = self._seconds_of_ended + self._seconds_of_running
         maximum = settings.total_minutes * 60
         maximum += self._bytes_read / 1e6 * settings.total_seconds_per_megabyte
-        if seconds > maximum:
+        if self._seconds_of_ended + self._seconds_of_running > maximum:
+            setting = "total_minutes"
             message = Message(
                 "Reading stopped before the end of {source}: all files of a command may take"
                 " {minutes:.1f} minutes of processor time.",
                 source=source,
                 minutes=maximum / 60,
             )
-            return self._build_error(message, "total_minutes")
-        if self._bytes_new > settings.total_megabytes * 1_000_000:
+        elif self.bytes_new > settings.total_megabytes * 1_000_000:
+            setting = "total_megabytes"
             message = Message(
                 "Reading stopped before the end of {source}: all files of a command may bring"
                 " {megabytes:,} MB that are not stored yet.",
                 source=source,
                 megabytes=settings.total_megabytes,
             )
-            return self._build_error(message, "total_megabytes")
-        return None
-
-    def _build_error(self, message: Message, setting: str) -> InputError:
+        else:
+            return None
         fix = Message(
             "What is stored stays, and the same command goes on with the rest;"
             " {setting} in [ingest] allows more.",
@@ -159,7 +153,6 @@ class SourceReader(Closable):
         for part in contents.exports:
             source = ReadSource(self, part, stdin)
             source.is_part = len(contents.exports) > 1
-            source.is_direct = part.direct is True
             source.unread = () if sources else contents.unread
             await source.recognise()
             sources.append(source)
@@ -176,7 +169,7 @@ class ReadSource:
         self._reader, self._request = reader, request
         self._stdin = StandardInput(stdin) if stdin else None
         self.is_part = False  # one of several exports at that path
-        self.is_direct = False  # messages that lie among posts
+        self.is_direct = request.direct is True  # messages that lie among posts
         self.unread: tuple[UnreadFile, ...] = ()
         self.opened = OpenedSource(request.where, request.format)  # until it is recognised
         self.bytes_read = 0
@@ -232,7 +225,7 @@ class ReadSource:
         self._documents, self._size = [], 0
         unusable: tuple[Reject, ...] = ()
         if ids:
-            self._reader.cost.add_new_bytes(self._unpacked)
+            self._reader.cost.bytes_new += self._unpacked
             try:
                 unusable = await self._run(tuple[Reject, ...], "documents", list(ids))
             except WorkerEnded as exc:
@@ -335,25 +328,17 @@ async def in_thread(read: Callable[[], _Result]) -> _Result:
 
     A pool would wait for its thread, and one that reads a pipe may never end.
     """
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[_Result] = loop.create_future()
-
-    def settle(settled: Callable[[], None]) -> None:
-        if not result.done():
-            settled()
+    result: Future[_Result] = Future()
 
     def work() -> None:
-        try:
-            value = read()
-        except Exception as exc:
-            settled = partial(result.set_exception, exc)
-        else:
-            settled = partial(result.set_result, value)
-        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
-            loop.call_soon_threadsafe(settle, settled)
+        with suppress(InvalidStateError):  # cancelled: nobody is waiting
+            try:
+                result.set_result(read())
+            except Exception as exc:
+                result.set_exception(exc)
 
     threading.Thread(target=work, daemon=True).start()
-    return await result
+    return await asyncio.wrap_future(result)
 
 
 def _build_error(where: str, exc: WorkerEnded, settings: IngestSettings) -> InputError:

@@ -114,8 +114,9 @@ class Loader:
                 documents, unusable = await source.documents(wanted)
             except BatchLost:
                 continue
-            for reject in (*batch.rejects, *unusable, *_list_missing_parts(documents)):
-                self._rejected(reject)
+            for reject in (*batch.rejects, *unusable, *map(_describe_unread, documents)):
+                if reject:
+                    self._rejected(reject)
             self._add_counts(
                 read=batch.read,
                 rejected=len(batch.rejects) + len(unusable),
@@ -156,15 +157,9 @@ def detect_documents_language(documents: Sequence[Document]) -> str | None:
     return detect_language("\n".join(texts[:: len(texts) // _SAMPLED + 1]))
 
 
-def _list_missing_parts(documents: Sequence[Document]) -> list[Reject]:
-    """Return what is missing of documents that are stored all the same."""
-    return [
-        Reject(
-            file=document.attribution or document.external_id,
-            line=1,
-            reason=document.unread,
-            stored=True,
-        )
-        for document in documents
-        if document.unread
-    ]
+def _describe_unread(document: Document) -> Reject | None:
+    """Return what is missing of a document that is stored all the same."""
+    if not document.unread:
+        return None
+    place = document.attribution or document.external_id
+    return Reject(file=place, line=1, reason=document.unread, stored=True)

@@ -6,13 +6,14 @@ are.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import UnknownFormat
 from engine.ingest.chat_lines import looks_like_chat
 from engine.ingest.fields import as_mapping, read_mappings
 from engine.ingest.parsers.html import html_text
+from engine.ingest.reader import Sample
 from engine.ingest.records import Defaults
 from engine.ingest.streams import UTF_8, find_encoding
 from engine.messages import Message
@@ -81,7 +82,6 @@ _UNREAD_EXPORTS = (
     ),
     _UnreadExport(Message("a backup of text messages"), re.compile(rb"<smses\b|<allsms\b")),
 )
-# A record that lists entries with words and somebody who wrote them is a conversation.
 _SPEAKER_FIELDS = (
     "sender sender_name sendername from from_id role author user creator username name speaker"
     " isfromme is_from_me participant"
@@ -96,17 +96,15 @@ _FIX_CHAT = Message(
 )
 
 
-def find_private_error(
-    name: str, head: bytes, objects: Iterable[Mapping[str, object]], defaults: Defaults
-) -> UnknownFormat | None:
+def find_private_error(name: str, sample: Sample, defaults: Defaults) -> UnknownFormat | None:
     """Return the error for a file that holds messages and is not read; None for any other."""
     if defaults.kind:
         return None
-    if export := _find_unread_export(head):
+    if export := _find_unread_export(sample.head):
         return UnknownFormat(
             Message("{name} is {what}.", name=name, what=export.name), fix=export.fix
         )
-    if any(map(_is_conversation, objects)):
+    if any(map(_is_conversation, sample.objects)):
         return UnknownFormat(
             Message("{name} holds conversations in a form that is not known.", name=name),
             fix=_NOT_READ,
@@ -149,16 +147,12 @@ def _find_unread_export(head: bytes) -> _UnreadExport | None:
 
 
 def _is_conversation(record: Mapping[str, object]) -> bool:
-    values = [record, *map(as_mapping, record.values())]
-    return any(
-        _is_message(entry)
-        for value in values
+    """Tell whether a record lists entries with words and somebody who wrote them."""
+    names_of_entries = (
+        {str(name).casefold() for name in entry}
+        for value in (record, *map(as_mapping, record.values()))
         for key, inner in value.items()
         if str(key).casefold() not in _ANSWERS
         for entry in read_mappings(inner)[:3]
     )
-
-
-def _is_message(entry: Mapping[str, object]) -> bool:
-    names = {str(name).casefold() for name in entry}
-    return not (names.isdisjoint(_SPEAKERS) or names.isdisjoint(_WORDS))
+    return any(names & _SPEAKERS and names & _WORDS for names in names_of_entries)

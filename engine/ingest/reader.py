@@ -15,11 +15,11 @@ from engine.ingest.records import (
     Defaults,
     PostFields,
     RawRecord,
+    RecordPlace,
     Reject,
     SourceRecord,
     TableLayout,
     build_fingerprint,
-    reject_record,
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import (
@@ -235,20 +235,26 @@ def parse_objects(
 ) -> Iterator[RawRecord | Reject]:
     """Yield the JSON objects in pieces of a file."""
     for number, raw, problem in pieces:
-        if problem:
-            yield reject_record(label, unit, number, problem)
-            continue
-        try:
-            value = orjson.loads(raw)
-        except orjson.JSONDecodeError as exc:
-            yield reject_record(label, unit, number, _describe_json_error(raw, exc))
-            continue
-        if sum(map(raw.count, (b"{", b"["))) > _DEEPEST and _is_deep(value):
-            yield reject_record(label, unit, number, f"nested more than {_DEEPEST} levels deep")
-        elif isinstance(value, dict):
-            yield RawRecord(label, number, unit, raw, value)
+        parsed = problem or _parse_object(raw)
+        if isinstance(parsed, str):
+            yield RecordPlace(label, number, unit).reject(parsed)
         else:
-            yield reject_record(label, unit, number, "not an object")
+            yield RawRecord(label, number, unit, raw, parsed)
+
+
+def _parse_object(raw: bytes) -> Mapping[str, object] | str:
+    """Return an object of JSON, or what is wrong with it."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as exc:
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            return "invalid UTF-8"
+        return f"not valid JSON: {exc.msg} at character {exc.pos + 1}"
+    if sum(map(raw.count, (b"{", b"["))) > _DEEPEST and _is_deep(value):
+        return f"nested more than {_DEEPEST} levels deep"
+    return value if isinstance(value, dict) else "not an object"
 
 
 def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
@@ -257,14 +263,6 @@ def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
     return not levels or any(
         _is_deep(each, levels - 1) for each in inner if isinstance(each, dict | list)
     )
-
-
-def _describe_json_error(raw: bytes, exc: orjson.JSONDecodeError) -> str:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return "invalid UTF-8"
-    return f"not valid JSON: {exc.msg} at character {exc.pos + 1}"
 
 
 def members_named(pattern: str, names: Sequence[str]) -> Sequence[str]:
@@ -303,7 +301,11 @@ def _is_own(record: SourceRecord, reader: Reader, author: str | None) -> bool:
         post = reader.post(record.payload)
     except RecordError:
         return True  # the normaliser reports why it cannot be used
-    mine = post.mine if post.mine is not None else _by_author(post, author)
+    mine = post.mine
+    if mine is None and Flag.REPOST in post.flags:
+        mine = False
+    elif mine is None:
+        mine = True if post.author is None else is_mine(author, post.author)
     if mine is None:
         raise UsageError(
             Message(
@@ -313,12 +315,6 @@ def _is_own(record: SourceRecord, reader: Reader, author: str | None) -> bool:
             fix=Message("Name the person with --author, as the file writes the name."),
         )
     return mine
-
-
-def _by_author(post: PostFields, author: str | None) -> bool | None:
-    if Flag.REPOST in post.flags:
-        return False
-    return True if post.author is None else is_mine(author, post.author)
 
 
 def _fold_name(name: str) -> str:

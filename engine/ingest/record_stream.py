@@ -6,16 +6,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Self
 
 from engine.errors import InputError
-from engine.ingest.detect import (
-    AUTO,
-    PUBLIC_FORMATS,
-    find_archive_error,
-    get_reader,
-    recognise_file,
-)
-from engine.ingest.exports import no_export, share_files
+from engine.ingest.detect import AUTO, PUBLIC_FORMATS, get_reader
+from engine.ingest.exports import choose_reader
 from engine.ingest.formats.mastodon import is_direct
-from engine.ingest.reader import Reader, build_sample, only_own_words
+from engine.ingest.reader import Reader, only_own_words
 from engine.ingest.records import (
     Bookmark,
     Defaults,
@@ -25,7 +19,7 @@ from engine.ingest.records import (
     SourceRequest,
 )
 from engine.ingest.sources import InputSource, Source, Watch, source_at
-from engine.ingest.streams import BOM, Readable
+from engine.ingest.streams import Readable
 from engine.messages import Message
 from engine.values import Kind
 
@@ -168,39 +162,8 @@ def open_source(
     else:
         source = source_at(request.where, watch, request.skipped)
     try:
-        reader, names = _choose_reader(source, request)
-        reader = reader.prepare(source, names, request.defaults)
+        reader, names = choose_reader(source, request)
         return RecordStream(source, reader, names, request)
     except BaseException:
         source.close()
         raise
-
-
-def _choose_reader(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
-    """Return the reader of a source, and the files that it reads there. Raises InputError."""
-    if source.packed:
-        return _choose_members(source, request)
-    names = source.files()
-    if request.format != AUTO:
-        return get_reader(request.format), names
-    head = source.head(names[0]).removeprefix(BOM)
-    if not head.strip():
-        raise InputError(
-            Message("{name} is empty.", name=source.name), fix=Message("Check the path.")
-        )
-    sample = build_sample(names[0], head, request.defaults)
-    return recognise_file(source.name, sample, request.defaults), names
-
-
-def _choose_members(source: Source, request: SourceRequest) -> tuple[Reader, Sequence[str]]:
-    """Return the reader of a folder or zip: the first of those that have files there."""
-    name: str = request.format
-    files: Sequence[str] = request.files
-    if name == AUTO:
-        shares = share_files(source, request.defaults)
-        name, files = next(iter(shares.files.items()), (AUTO, ()))
-    elif not files:
-        files = get_reader(name).members(source.files())
-    if not files:
-        raise find_archive_error(source.name, b"") or no_export(source.name)
-    return get_reader(name), [name for name in files if not source.is_refused(name)]

@@ -180,34 +180,39 @@ class Batch:
     seconds_used: float = 0.0  # CPU time of the process so far
 
 
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """Where a record stands. `line` counts lines, or the records of an array, from 1."""
+
+    file: str
+    line: int
+    unit: Literal["line", "record"]
+
+    def reject(self, reason: str) -> Reject:
+        """Return the entry for the rejects report; it names the record if it has no line."""
+        if self.unit == "record":
+            reason = f"record {self.line}: {reason}"
+        return Reject(file=self.file, line=self.line, reason=reason)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRecord:
+class SourceRecord(RecordPlace):
     """One record as the file holds it: cheap to make, not normalised.
 
     `digest` is a signed 64-bit hash of the record's bytes, the normaliser's version and the
     defaults: an equal digest means an equal document. `payload` has the shape of `format`.
     """
 
-    file: str
-    line: int
-    unit: Literal["line", "record"]
     external_id: str
     digest: int
     format: str
     payload: Mapping[str, object]
 
-    def reject(self, reason: str) -> Reject:
-        """Return the entry for the rejects report."""
-        return reject_record(self.file, self.unit, self.line, reason)
-
 
 @dataclass(frozen=True, slots=True)
-class RawRecord:
+class RawRecord(RecordPlace):
     """A record as it stands in a file: its place, the bytes that its digest is made of, fields."""
 
-    file: str
-    number: int
-    unit: Literal["line", "record"]
     raw: bytes
     value: Mapping[str, object]
 
@@ -221,9 +226,9 @@ class RawRecord:
         """Return the record with that id, or a reject if it cannot be used."""
         try:
             return SourceRecord(
-                file=self.file,
-                line=self.number,
-                unit=self.unit,
+                self.file,
+                self.line,
+                self.unit,
                 external_id=external_id(identity),
                 digest=digest,
                 format=format,
@@ -231,10 +236,6 @@ class RawRecord:
             )
         except RecordError as exc:
             return self.reject(str(exc))
-
-    def reject(self, reason: str) -> Reject:
-        """Return the entry for the rejects report."""
-        return reject_record(self.file, self.unit, self.number, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,13 +276,6 @@ class PostFields:
     mine: bool | None = None  # written by the owner of the export; None = not known here
 
 
-def reject_record(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
-    """Return a reject whose reason names the record if there is no line to point at."""
-    return Reject(
-        file=file, line=number, reason=reason if unit == "line" else f"record {number}: {reason}"
-    )
-
-
 def build_fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
     """Return a function from a record's bytes to its digest.
 
@@ -300,22 +294,17 @@ def build_fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], in
 
 def external_id(value: object) -> str:
     """Return the id of a record as text. Raises RecordError if it is missing or not exact."""
-    if isinstance(value, str):
-        return _checked_id(value.strip())
-    if value is None:
-        raise RecordError(Message("no id"))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     if isinstance(value, float):
         raise RecordError(
             Message("the id {value!r} is not a whole number, its last digits are lost", value=value)
         )
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise RecordError(
-            Message("the id is {kind}, not a text or a whole number", kind=_describe_type(value))
-        )
-    return str(value)
-
-
-def _checked_id(text: str) -> str:
+    if value is not None and not isinstance(value, str):
+        names = {bool: "true or false", list: "a list", dict: "an object"}
+        kind = names.get(type(value), type(value).__name__)
+        raise RecordError(Message("the id is {kind}, not a text or a whole number", kind=kind))
+    text = (value or "").strip()
     if not text:
         raise RecordError(Message("no id"))
     if len(text) > _LONGEST_ID:
@@ -331,8 +320,3 @@ def _checked_id(text: str) -> str:
             )
         )
     return text
-
-
-def _describe_type(value: object) -> str:
-    names = {bool: "true or false", list: "a list", dict: "an object"}
-    return names.get(type(value), type(value).__name__)

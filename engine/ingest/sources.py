@@ -6,11 +6,14 @@ import stat
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path, PurePath, PurePosixPath
 
 from engine.errors import InputError
 from engine.ingest.records import Reject
 from engine.ingest.streams import (
+    BUFFER,
     HEAD,
     STANDARD_INPUT,
     Readable,
@@ -20,7 +23,6 @@ from engine.ingest.streams import (
     read_chunks,
     refused_by_system,
     regular_file,
-    rewind_stream,
     stream_chunks,
     unpack_gzip,
 )
@@ -325,7 +327,8 @@ class InputSource(Source):
 
     def open(self, name: str) -> io.BufferedReader:
         # Readers may look at the beginning while they read.
-        return rewind_stream(*self._read_ahead(name))
+        head, rest = self._read_ahead(name)
+        return stream_chunks(chain((head,), iter(partial(rest.read1, BUFFER), b"")), (rest,))
 
     def _read_ahead(self, name: str) -> tuple[bytes, io.BufferedReader]:
         if self._ahead is None:
@@ -342,7 +345,7 @@ def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] =
         if not path.is_dir():
             if not stat.S_ISREG(path.stat().st_mode):
                 raise not_a_file(where)
-            if _begins_like_zip(path) and not _is_document(path):
+            if _is_zip_of_files(path):
                 return ZipSource(where, watch, skipped)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
@@ -353,15 +356,13 @@ def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] =
     return FolderSource(where, watch, skipped)
 
 
-def _begins_like_zip(path: Path) -> bool:
+def _is_zip_of_files(path: Path) -> bool:
+    """Tell whether a file is a zip, and not a document that is one, such as those of Word."""
     with regular_file(path, follow=True) as file:
-        return file.read(4) in _ZIP
-
-
-def _is_document(path: Path) -> bool:
-    """Tell whether a zip is a document, such as those of Word, rather than a folder of files."""
+        if file.read(4) not in _ZIP:
+            return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return any(name in archive.NameToInfo for name in _OF_DOCUMENTS)
+            return not any(name in archive.NameToInfo for name in _OF_DOCUMENTS)
     except zipfile.BadZipFile:
-        return path.suffix.lower() in (".docx", ".epub")
+        return path.suffix.lower() not in (".docx", ".epub")

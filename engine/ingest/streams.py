@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import os
 import re
 import stat
@@ -10,8 +11,6 @@ import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,7 +26,9 @@ _CHUNK = 1 << 18  # bytes
 
 Piece = tuple[int, bytes, str | None]
 
+# After these nothing of an array can be read.
 _NO_END = "the end of this record is not found: the file is cut or damaged here"
+_CUT_ARRAY = "the file ends before its array does"
 # Up to the next bracket, skipping strings as a whole; possessive, hence linear.
 _TO_BRACKET = re.compile(
     rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL
@@ -50,7 +51,8 @@ def raw_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Itera
     while line := stream.readline(longest + 1):
         number += 1
         if len(line) > longest and not line.endswith(b"\n"):
-            _skip_line(stream)
+            while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                pass
             yield number, b"\n", f"longer than {longest:,} bytes"
         else:
             yield number, line, None
@@ -71,8 +73,7 @@ def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Ite
     such fault.
     """
     scanner = _ArrayScanner(stream, longest)
-    scanner.expect_array()
-    return scanner.items()
+    return scanner.items() if scanner.find_array() else iter(())
 
 
 def whole_objects(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
@@ -102,12 +103,6 @@ def named_arrays(stream: io.BufferedReader, name: str) -> Iterator[tuple[bytes, 
         yield header, scanner.items()
 
 
-def _skip_line(stream: io.BufferedReader) -> None:
-    while rest := stream.readline(_CHUNK):
-        if rest.endswith(b"\n"):
-            return
-
-
 class _ArrayScanner:
     """Holds the bytes from the start of the current item on."""
 
@@ -117,16 +112,14 @@ class _ArrayScanner:
         self._buffer = b""
         self._start = 0
         self._position = 0
-        self._over = False
 
-    def expect_array(self) -> None:
-        """Skip the opening bracket, and what an export may write before it."""
-        while (
-            b"[" not in self._buffer and len(self._buffer) < _LONGEST_PREFIX and self._read_more()
-        ):
-            pass
-        self._over = b"[" not in self._buffer
+    def find_array(self) -> bool:
+        """Skip the opening bracket, and what an export may write before it; False without one."""
+        while b"[" not in self._buffer:
+            if len(self._buffer) >= _LONGEST_PREFIX or not self._read_more():
+                return False
         self._position = self._buffer.find(b"[") + 1
+        return True
 
     def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
         """Skip past the next match of `opening` and return what precedes it, or None."""
@@ -136,35 +129,33 @@ class _ArrayScanner:
             self._position = self._start
             if not self._read_more():
                 return None
-        header = self._buffer[max(self._start, match.start() - _LONGEST_HEADER) : match.start()]
-        self._position, self._over = match.end(), False
-        return header
+        self._position = match.end()
+        return self._buffer[max(self._start, match.start() - _LONGEST_HEADER) : match.start()]
 
     def items(self, *, enclosed: bool = True) -> Iterator[Piece]:
         """Yield the objects up to the closing bracket, or to the end, numbered from 1."""
-        number = 1
-        while (piece := self._next_item(enclosed=enclosed)) is not None:
-            yield number, *piece
-            number += 1
-
-    def _next_item(self, *, enclosed: bool) -> tuple[bytes, str | None] | None:
-        """Return the next object or a problem; None after the closing bracket."""
-        if self._over:
-            return None
-        opening = self._read_opening()
-        if opening == b"]":
-            self._over = True
-            return None
-        if opening in (b"{", b"["):
-            return self._read_object()
-        if opening == b"}":
-            self._position += 1
-            return b"", "a bracket that closes nothing"
-        if opening:
-            return self._skip_scalar()
-        return self._give_up("the file ends before its array does") if enclosed else None
+        for number in itertools.count(1):
+            opening = self._read_opening()
+            if opening == b"]" or not (opening or enclosed):
+                return
+            raw, problem = b"", None
+            if not opening:
+                problem = _CUT_ARRAY
+            elif opening == b"}":
+                self._position += 1
+                problem = "a bracket that closes nothing"
+            elif opening not in (b"{", b"["):
+                problem = "not an object" if self._match(_SCALAR.match) else _NO_END
+            elif not (raw := self._read_object()):
+                problem = _NO_END
+            elif len(raw) > self._longest:
+                raw, problem = b"", f"longer than {self._longest:,} bytes"
+            yield number, raw, problem
+            if problem in (_CUT_ARRAY, _NO_END):
+                return
 
     def _read_opening(self) -> bytes:
+        """Return the first byte of the next item, or none at the end of the file."""
         while True:
             gap = _GAP.match(self._buffer, self._position)
             self._start = self._position = gap.end() if gap else self._position
@@ -172,19 +163,14 @@ class _ArrayScanner:
             if opening or not self._read_more():
                 return opening
 
-    def _read_object(self) -> tuple[bytes, str | None]:
+    def _read_object(self) -> bytes:
+        """Return the bytes of an object or array, or none if its end is not found."""
         depth = 0
         while match := self._match(_TO_BRACKET.match):
             depth += 1 if match[1] in b"{[" else -1
             if depth == 0:
-                raw = self._buffer[self._start : self._position]
-                if len(raw) > self._longest:
-                    return b"", f"longer than {self._longest:,} bytes"
-                return raw, None
-        return self._give_up(_NO_END)
-
-    def _skip_scalar(self) -> tuple[bytes, str | None]:
-        return (b"", "not an object") if self._match(_SCALAR.match) else self._give_up(_NO_END)
+                return self._buffer[self._start : self._position]
+        return b""
 
     def _match(
         self, match_at: Callable[[bytes, int], re.Match[bytes] | None]
@@ -195,10 +181,6 @@ class _ArrayScanner:
                 return None
         self._position = match.end()
         return match
-
-    def _give_up(self, problem: str) -> tuple[bytes, str]:
-        self._over = True
-        return b"", problem
 
     def _read_more(self) -> bool:
         """Read more bytes; return False at the end of the file, or if one item is far too long."""
@@ -354,11 +336,6 @@ def read_whole(stream: io.BufferedReader, maximum: int) -> bytes:
     ):
         content.write(chunk)
     return content.getvalue()
-
-
-def rewind_stream(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
-    """Return a stream that yields `head` first."""
-    return stream_chunks(chain((head,), iter(partial(rest.read1, BUFFER), b"")), (rest,))
 
 
 def unpack_gzip(

@@ -196,7 +196,10 @@ def guess_layout(
     `dates` returns the dates of the whole file, which are read only if the first leave the order of
     day and month open. Raises UnknownFormat, UsageError with what to say.
     """
-    has_header = _has_header(rows, defaults.columns)
+    in_header = {fold_name(name) for name in defaults.columns.values()} & set(
+        map(fold_name, rows[0])
+    )
+    has_header = bool(in_header) or not any(map(is_time, rows[0]))
     header = (
         [cell.strip() for cell in rows[0]]
         if has_header
@@ -223,9 +226,7 @@ def complete_layout(
         base, columns, rows, dropped=frozenset(defaults.columns) - columns.keys()
     )
     layout = replace(base, columns={**columns, **guessed})
-    for field in ("text", "created_at"):
-        if field not in layout.columns:
-            raise _no_column(name, field, list_names(base.names))
+    _require_columns(name, layout)
     names = [
         *(
             field
@@ -244,47 +245,48 @@ def complete_layout(
         layout = replace(layout, timezone=defaults.timezone or USUAL_ZONE)
         names += [] if defaults.timezone else ["timezone"]
     folded = {fold_name(column) for column in base.names}
+    devices = (row.get(column) for row in rows for column in ("device", "source"))
+    texts = (str(read_cell(row, layout, "text") or "") for row in rows)
+    is_told = defaults.language or "lang" in layout.columns
     layout = replace(
         layout,
         guessed=tuple(names),
-        kind=_exported_kind(rows),
+        kind=str(rows[0].get("kind") or "") if rows and is_exported(rows[0]) else "",
         is_chat=_is_chat(folded, layout, rows),
-        is_of_x=not folded.isdisjoint(_OF_X) or any(map(_names_own_device, rows)),
+        is_of_x=not folded.isdisjoint(_OF_X) or any(map(is_own_device, devices)),
+        looks=None if is_told else detect_language("\n".join(texts)),
     )
-    looks = None if defaults.language else _detect_language(rows, layout)
-    return replace(layout, first=tuple(_preview_rows(rows, layout)), looks=looks)
+    return replace(layout, first=tuple(_preview_rows(rows, layout)))
+
+
+def _require_columns(name: str, layout: TableLayout) -> None:
+    """Raise UnknownFormat if no column holds texts, or none dates."""
+    columns = list_names(layout.names)
+    if "text" not in layout.columns:
+        field = "text"
+        message = Message(
+            "No column of {name} is known to hold its texts: {columns}.", name=name, columns=columns
+        )
+    elif "created_at" not in layout.columns:
+        field = "created_at"
+        message = Message(
+            "No column of {name} is known to hold its dates: {columns}.", name=name, columns=columns
+        )
+    else:
+        return
+    raise UnknownFormat(message, fix=Message("Name it: --columns {field}=COLUMN.", field=field))
 
 
 def _is_chat(names: Iterable[str], layout: TableLayout, rows: Sequence[RowMap]) -> bool:
     """Tell whether a table holds messages, or posts that few may see."""
-    if not _OF_LETTERS.isdisjoint(names) or any(map(_is_for_few, rows)):
+    for_few = (
+        str(row.get("visibility")) in _OF_FEW or row.get("is_private") is True for row in rows
+    )
+    if not _OF_LETTERS.isdisjoint(names) or any(for_few):
         return True
     if not layout.has_header:  # a column beside text and date is that of the names
         return any(not str(row.get(name)).isdigit() for row in rows for name in layout.unused)
     return not layout.columns.keys() & set(_OF_POSTS) and any(map(_OF_MESSAGES.fullmatch, names))
-
-
-def _is_for_few(row: RowMap) -> bool:
-    return str(row.get("visibility")) in _OF_FEW or row.get("is_private") is True
-
-
-def _detect_language(rows: Sequence[RowMap], layout: TableLayout) -> str | None:
-    if "lang" in layout.columns:
-        return None
-    return detect_language("\n".join(str(read_cell(row, layout, "text") or "") for row in rows))
-
-
-def _names_own_device(row: RowMap) -> bool:
-    return is_own_device(row.get("device")) or is_own_device(row.get("source"))
-
-
-def _exported_kind(rows: Sequence[RowMap]) -> str:
-    return str(rows[0].get("kind") or "") if rows and is_exported(rows[0]) else ""
-
-
-def _has_header(rows: Sequence[Sequence[str]], named: Mapping[str, str]) -> bool:
-    in_header = {fold_name(column) for column in named.values()} & set(map(fold_name, rows[0]))
-    return bool(in_header) or not any(map(is_time, rows[0]))
 
 
 def _find_named_columns(
@@ -352,12 +354,12 @@ def _with_clock(base: TableLayout, rows: Sequence[RowMap], day: str, used: set[s
         return day
     others = (name for name in base.names if name not in used and name != day)
     clocks = (name for name in others if fold_name(name) in _CLOCKS)
-    clock = next((name for name in clocks if _has_matching_cells(rows, name, _is_clock)), None)
+
+    def is_clock(cell: object) -> bool:
+        return bool(_CLOCK.fullmatch(str(cell)))
+
+    clock = next((name for name in clocks if _has_matching_cells(rows, name, is_clock)), None)
     return f"{day}+{clock}" if clock else day
-
-
-def _is_clock(cell: object) -> bool:
-    return bool(_CLOCK.fullmatch(str(cell)))
 
 
 def _has_matching_cells(rows: Sequence[RowMap], name: str, holds: Callable[[object], bool]) -> bool:
@@ -369,18 +371,6 @@ def _mean_length(rows: Sequence[RowMap], name: str) -> float:
     cells = [cell for row in rows if isinstance(cell := row.get(name), str)]
     words = sum(len(cell) for cell in cells if not (is_time(cell) or _NO_WORDS.fullmatch(cell)))
     return words / max(len(cells), 1)
-
-
-def _no_column(name: str, field: str, columns: str) -> UnknownFormat:
-    if field == "text":
-        message = Message(
-            "No column of {name} is known to hold its texts: {columns}.", name=name, columns=columns
-        )
-    else:
-        message = Message(
-            "No column of {name} is known to hold its dates: {columns}.", name=name, columns=columns
-        )
-    return UnknownFormat(message, fix=Message("Name it: --columns {field}=COLUMN.", field=field))
 
 
 def _decide_day_order(

@@ -9,7 +9,7 @@ from itertools import islice
 
 from engine.corpora import Document
 from engine.errors import InputError, RecordError
-from engine.ingest.contents import list_exports
+from engine.ingest.exports import list_exports
 from engine.ingest.normalise import normalise
 from engine.ingest.record_stream import RecordStream, open_source
 from engine.ingest.records import (

@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Self
@@ -86,6 +87,21 @@ class TableReader(JsonReader):
     @abstractmethod
     def _look_at_layout(self, source: Source, name: str, defaults: Defaults) -> TableLayout | None:
         """Return how the file is read; None if nothing in it shows that."""
+
+    @abstractmethod
+    def _read_rows(
+        self, label: str, stream: io.BufferedReader, layout: TableLayout | None
+    ) -> Iterator[RawRecord | Reject]:
+        """Yield the records of a file as they stand there."""
+
+    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
+        return self._read_rows(file.label, file.stream, self.layout)
+
+    def _read_dates(self, source: Source, name: str, layout: TableLayout) -> Iterator[object]:
+        with suppress(InputError), source.open_ahead(name) as stream:
+            for item in self._read_rows(name, stream, layout):
+                if isinstance(item, RawRecord):
+                    yield read_cell(item.value, layout, "created_at")
 
     def split(self, item: RawRecord, digest: Digest) -> Iterator[SourceRecord | Reject]:
         lists = b"lists" if any(item.value.get(name) for name in _LISTS) else b""
@@ -158,19 +174,17 @@ class JsonlReader(TableReader):
         base = TableLayout(
             delimiter="", names=tuple(dict.fromkeys(key for row in rows for key in row))
         )
+        dates = partial(self._read_dates, source, name)
+        return complete_layout(source.name, base, rows, defaults, dates)
 
-        def read_dates(layout: TableLayout) -> Iterator[object]:
-            with suppress(InputError), source.open_ahead(name) as stream:
-                for item in json_objects(name, stream):
-                    if not isinstance(item, Reject):
-                        yield read_cell(item.value, layout, "created_at")
-
-        return complete_layout(source.name, base, rows, defaults, read_dates)
-
-    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
-        exported = bool(kind_at(file.stream.peek(HEAD)))
-        longest = _LONGEST_EXPORTED if exported else self.longest
-        return json_objects(file.label, file.stream, longest)
+    def _read_rows(
+        self,
+        label: str,
+        stream: io.BufferedReader,
+        layout: TableLayout | None,  # noqa: ARG002
+    ) -> Iterator[RawRecord | Reject]:
+        exported = bool(kind_at(stream.peek(HEAD)))
+        return json_objects(label, stream, _LONGEST_EXPORTED if exported else self.longest)
 
 
 class JsonlCsvReader(TableReader):
@@ -193,33 +207,21 @@ class JsonlCsvReader(TableReader):
         head = source.head(name)
         table = sniff_table(head)
         if table is None:
-            raise no_table(source.name, head)
-        base, rows = table
+            raise UnknownFormat(
+                Message(
+                    "{name} is not a table: its first line is {line!r}.",
+                    name=source.name,
+                    line=" ".join(first_row(head))[:60],
+                ),
+                fix=Message("A table has commas, semicolons, tabs or | between its columns."),
+            )
+        dates = partial(self._read_dates, source, name)
+        return guess_layout(source.name, *table, defaults, dates)
 
-        def read_dates(layout: TableLayout) -> Iterator[object]:
-            with suppress(InputError), source.open_ahead(name) as stream:
-                for row in table_rows(name, stream, layout):
-                    if not isinstance(row, Reject):
-                        yield read_cell(row.value, layout, "created_at")
-
-        return guess_layout(source.name, base, rows, defaults, read_dates)
-
-    def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
-        if self.layout is None:
-            return iter(())
-        return table_rows(file.label, file.stream, self.layout)
-
-
-def no_table(name: str, head: bytes) -> UnknownFormat:
-    """Return the error for a file without columns."""
-    return UnknownFormat(
-        Message(
-            "{name} is not a table: its first line is {line!r}.",
-            name=name,
-            line=" ".join(first_row(head))[:60],
-        ),
-        fix=Message("A table has commas, semicolons, tabs or | between its columns."),
-    )
+    def _read_rows(
+        self, label: str, stream: io.BufferedReader, layout: TableLayout | None
+    ) -> Iterator[RawRecord | Reject]:
+        return table_rows(label, stream, layout) if layout else iter(())
 
 
 def _is_name(answered: str | None, own: object) -> bool:

@@ -10,7 +10,7 @@ import orjson
 
 from engine.corpora import Document
 from engine.errors import RecordError
-from engine.ingest.contents import list_exports
+from engine.ingest.exports import list_exports
 from engine.ingest.normalise import normalise
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRecord, SourceRequest

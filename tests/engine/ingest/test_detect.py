@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest.contents import list_exports
 from engine.ingest.detect import READERS
+from engine.ingest.exports import list_exports
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Contents, SourceRequest
 from engine.ingest.sources import source_at

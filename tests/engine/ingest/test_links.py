@@ -15,7 +15,7 @@ import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from engine.errors import InputError
-from engine.ingest.contents import list_exports
+from engine.ingest.exports import list_exports
 from engine.ingest.records import SourceRequest
 from engine.ingest.sources import Source, source_at
 from engine.ingest.streams import regular_file

@@ -21,11 +21,11 @@ from engine.ingest.normalise import normalise
 from engine.ingest.records import (
     Batch,
     Defaults,
+    RecordPlace,
     Reject,
     SourceRecord,
     build_fingerprint,
     external_id,
-    reject_record,
 )
 from engine.values import Corpus, Kind
 from tests.patience import PATIENCE, until
@@ -398,5 +398,5 @@ def test_the_digest_is_the_same_in_every_process() -> None:
 
 
 def test_a_reject_names_the_record_where_there_is_no_line() -> None:
-    assert reject_record("f", "record", 17, "no id").reason == "record 17: no id"
-    assert reject_record("f", "line", 17, "no id").reason == "no id"
+    assert RecordPlace("f", 17, "record").reject("no id").reason == "record 17: no id"
+    assert RecordPlace("f", 17, "line").reject("no id").reason == "no id"

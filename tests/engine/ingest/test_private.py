@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import InputError, UnknownFormat
 from engine.ingest.chat_lines import looks_like_chat
-from engine.ingest.contents import list_exports
+from engine.ingest.exports import list_exports
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, SourceRequest
 from engine.values import Kind

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from engine.corpora import Document
-from engine.ingest.contents import list_exports
+from engine.ingest.exports import list_exports
 from engine.ingest.normalise import normalise
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
