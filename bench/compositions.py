@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 
 from bench.measures import read_lines
-from engine.compose.asking import StepModel, ask_step
+from engine.answer.ask_model import StepModel, ask_step
 from engine.compose.composition import (
     Composition,
     Draft,

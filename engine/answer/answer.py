@@ -12,11 +12,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.answer.ask_model import (
+    ANSWER,
     SHOWN_LENGTH,
+    UNREADABLE,
     AnswerRequest,
-    ModelOutcome,
+    StepModel,
+    ask_step,
     build_answer_request,
-    request_answer,
+    read_claims,
 )
 from engine.answer.cited_answer import (
     AnswerOutcome,
@@ -38,7 +41,7 @@ from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import split_sentences
 from engine.text.snippet import one_line
-from engine.values import add_usage
+from engine.values import Usage, add_usage
 
 _QUOTES = 3  # sentences of an answer that no model has written
 
@@ -130,6 +133,16 @@ if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP 
     from engine.llm.client import ChatClient
 
 
+@dataclass(frozen=True, slots=True)
+class ModelOutcome:
+    """The model's answer, the usage of this call, and the failure if there is no answer."""
+
+    answer: ModelAnswer | None
+    usage: Usage | None = None
+    cached: bool = False
+    notice: Message | None = None
+
+
 class Answerer:
     """Answers questions from passages, and never fails because of the model."""
 
@@ -215,11 +228,29 @@ class Answerer:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
             return ModelOutcome(stored, cached=True)
-        attempt = await request_answer(client, request, gathered.corpora, now)
-        reply = attempt.outcome()
-        if reply.answer and self._cache and attempt.whole:
-            await self._cache.put(request.key, reply.answer, now=now)
-        return reply
+        outcome = await ask_step(
+            StepModel(model=client),
+            ANSWER,
+            request.content,
+            lambda text, damage: read_claims(text, request.texts, damage),
+            corpora=gathered.corpora,
+            now=now,
+            purpose="answer",
+        )
+        if outcome.value is None:
+            notice = Message("Not answered by the model: {reason}", reason=outcome.failure)
+            if outcome.failure is UNREADABLE:
+                notice = Message("Not answered by the model: it answered nothing that can be read.")
+            return ModelOutcome(None, usage=outcome.usage, notice=notice)
+        answer = ModelAnswer(
+            claims=outcome.value,
+            model=outcome.model,
+            prompt_version=ANSWER.version,
+            damage=outcome.damage,
+        )
+        if self._cache and "unfinished" not in outcome.damage:  # else another call could add to it
+            await self._cache.put(request.key, answer, now=now)
+        return ModelOutcome(answer, usage=outcome.usage)
 
     async def _check_claims(
         self, reply: ModelOutcome, request: AnswerRequest, gathered: GatheredPassages, now: datetime

@@ -5,19 +5,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from engine.compose.asking import (
-    as_list,
-    cut_plain_text,
-    passage_line,
-    read_integer,
-)
+from engine.answer.ask_model import as_list, read_integer
+from engine.answer.cited_answer import cut_plain_text, without_brackets
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, find_figures, stem_words
 from engine.compose.quotations import first_words, normalise_quotation, stands_in
 from engine.llm.answer_json import find_objects
 from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.messages import Message
+from engine.search import describe_date
 from engine.text.clean import without_links, without_markup
+from engine.text.snippet import visible_lines
 from engine.web.results import Web
 
 GAPS_TOKENS = 1500  # of an answer
@@ -72,6 +70,7 @@ _PRIVATE = Message("The web was not asked: a search could tell it what private t
 EVIDENCE_TOKENS = 3000  # of an answer
 MAX_FACTS = 10
 _STATEMENT_LENGTH = 400
+_NAME_LENGTH = 120
 _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
 _NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
@@ -165,6 +164,19 @@ class Evidence:
 
     facts: tuple[Fact, ...] = ()
     dropped: tuple[Removal, ...] = ()
+
+
+def passage_line(number: int, passage: SourcePassage, length: int) -> str:
+    """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
+    line: dict[str, object] = {"passage": number, "from": passage.kind.value}
+    line |= describe_date(passage.date, passage.dated_by)
+    line["title"] = cut_plain_text(passage.title, _NAME_LENGTH)
+    if passage.author:
+        line["author"] = cut_plain_text(passage.author, _NAME_LENGTH)
+    if passage.flags.passed_on:
+        line["passed_on"] = passage.flags.passed_on
+    line["text"] = without_brackets(visible_lines(passage.text, length))
+    return compact_json(line)
 
 
 def evidence_content(

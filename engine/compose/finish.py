@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from engine.compose.asking import as_list, passage_line, read_integer
+from engine.answer.ask_model import as_list, read_integer
 from engine.compose.composition import (
     ComposedSource,
     Draft,
@@ -19,7 +19,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.compose.evidence import find_quote
+from engine.compose.evidence import find_quote, passage_line
 from engine.compose.guard import Finding, check_sentence
 from engine.compose.tweets import (
     LONGEST,

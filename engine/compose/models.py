@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
+from engine.answer.ask_model import SHOWN_LENGTH, StepModel, StepOutcome, ask_step, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
-from engine.compose.asking import StepModel, StepOutcome, ask_step
 from engine.compose.composition import (
     ComposeRequest,
     Composition,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from engine.compose.asking import Read, StepOutcome, ask_step
+from engine.answer.ask_model import Read, StepOutcome, ask_step
 from engine.compose.composition import (
     ComposeRequest,
     Composition,

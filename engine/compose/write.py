@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, takewhile
 
-from engine.answer.cited_answer import split_citations
-from engine.compose.asking import as_list, cut_plain_text
+from engine.answer.ask_model import as_list
+from engine.answer.cited_answer import cut_plain_text, split_citations
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
