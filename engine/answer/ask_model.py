@@ -5,7 +5,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -128,7 +128,7 @@ def read_claims(
     usable. Faults are counted in `damage` by kind. Never raises.
     """
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
-    entries = _list_entries(text)
+    entries = list_entries(text, "claims", "answer", loose=("text", "sources"))
     if entries is not None:
         found = [_read_claim(entry, texts, damage) for entry in entries]
     else:
@@ -148,17 +148,20 @@ def read_claims(
     return claims if claims or entries is not None else None
 
 
-def _list_entries(text: str) -> list[object] | None:
-    """Return the claims of the last object with some, or else loose claims."""
-    loose: list[object] = []
+def list_entries(text: str, *names: str, loose: Collection[str] = ()) -> list[object] | None:
+    """Return the list under one of some names in the last object that has one.
+
+    Of an answer that is cut off, what the list would hold: objects with all of `loose`.
+    """
+    parts: list[object] = []
     whole: list[object] | None = None
     for written in find_objects(text):
-        claims = written.get("claims", written.get("answer"))
-        if isinstance(claims, list):
-            whole = claims
-        elif "text" in written and "sources" in written:
-            loose.append(written)
-    return whole if whole is not None else loose or None
+        listed = next((written[name] for name in names if name in written), None)
+        if isinstance(listed, list):
+            whole = listed
+        elif loose and written.keys() >= set(loose):
+            parts.append(written)
+    return whole if whole is not None else parts or None
 
 
 def _read_claim(entry: object, texts: Sequence[str], damage: Counter[str]) -> Claim | None:

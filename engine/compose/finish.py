@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from engine.answer.ask_model import StepModel, StepOutcome, as_list, ask_step, read_integer
@@ -223,11 +223,11 @@ class GuardedDrafts:
 
     def vetoes(self, sentence: DraftSentence) -> list[Finding]:
         """Return the faults for which a sentence must not be shown."""
-        return [finding for finding in self.findings[_drop_line_start(sentence)] if finding.vetoes]
+        return [finding for finding in self.findings[sentence] if finding.vetoes]
 
     def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
         """Return the faults for which what became of a sentence must not be shown."""
-        before = self.before.get(_drop_line_start(original), ())
+        before = self.before.get(original, ())
         findings = check_sentence(sentence, self.passages, before, language=self.language)
         return [finding for finding in findings if finding.vetoes]
 
@@ -239,7 +239,7 @@ def guard_drafts(
     before: dict[DraftSentence, tuple[int, ...]] = {}
     for draft in drafts:
         cited: tuple[int, ...] = ()
-        for sentence in (_drop_line_start(written) for tweet in draft for written in tweet):
+        for sentence in chain.from_iterable(draft):
             before[sentence] = tuple(dict.fromkeys((*before.get(sentence, ()), *cited)))
             cited += sentence.sources
     findings = {
@@ -258,10 +258,6 @@ def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
         for before, sentence in pairwise(draft)
         if sentence.sources and not before.sources
     }
-
-
-def _drop_line_start(sentence: DraftSentence) -> DraftSentence:
-    return replace(sentence, starts_line=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,7 +346,7 @@ def _keep_sentences(
         remaining = tuple(
             replace(new, starts_line=old.starts_line)
             for old in tweet
-            if (new := settled[_drop_line_start(old)]) is not None
+            if (new := settled[old]) is not None
         )
         fit = fit_sentences(remaining)
         why = Message("The tweet is longer than {maximum} characters.", maximum=LONGEST)
