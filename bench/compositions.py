@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 
 from bench.measures import read_lines
-from engine.compose.asking import StepModel, ask_step
+from engine.answer.ask_model import StepModel, ask_step
 from engine.compose.composition import (
     Composition,
     Draft,
@@ -332,7 +332,7 @@ async def _judge_support(
         judge,
         CHECK_PROMPT,
         check_content(
-            sentences, {}, passages, length=length, leads=find_leads(_read_variants(composition))
+            sentences, passages, length=length, leads=find_leads(_read_variants(composition))
         ),
         lambda text, damage: read_checks(text, damage, sentences, {}),
         corpora=composition.request.corpora,
@@ -342,5 +342,6 @@ async def _judge_support(
     if outcome.value is None:
         return None
     return {
-        sentences[at]: verdict.support is Support.SUPPORTED for at, verdict in outcome.value.items()
+        sentence: verdict.support is Support.SUPPORTED
+        for sentence, verdict in outcome.value.items()
     }

@@ -29,7 +29,7 @@ from bot.app import App, open_app
 from bot.queries.compose import build_finder
 from bot.settings import load_settings
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourcePassage
-from engine.compose.select import Chooser, extract_topic
+from engine.compose.select import choose_evidence, extract_topic
 from engine.search import Mode
 from engine.values import Corpus
 
@@ -107,8 +107,8 @@ async def _stages(
     chosen = ("chosen", None), (f"reranked by {reranker.name}" if reranker else "", reranker)
     for way, chosen_by in chosen[: 2 if reranker else 1]:
         began = time.perf_counter()
-        chooser = Chooser(app.settings.compose, chosen_by)
-        best = await chooser.choose(extract_topic(text), found, ())
+        about, settings = extract_topic(text), app.settings.compose
+        best = await choose_evidence(about, found, (), settings=settings, reranker=chosen_by)
         stages.append((way, best.passages, time.perf_counter() - began))
     return stages
 

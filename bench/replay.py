@@ -27,7 +27,7 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.compose import build_composer
 from bot.signals import run_until_signal
-from engine.compose.asking import StepModel
+from engine.answer.ask_model import StepModel
 from engine.compose.composition import ComposeRequest, RetrievedPassages, StepName
 from engine.compose.models import Models, StepModels
 from engine.compose.run import Composer

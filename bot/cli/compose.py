@@ -22,7 +22,7 @@ from bot.queries.ask import corpora_for
 from bot.queries.compose import build_composer
 from bot.replies.composition import STEPS, composition_reply
 from engine.compose.composition import ComposeRequest, Composition, StepName
-from engine.contracts.composition import ComposeAnswer
+from engine.contracts.answers import ComposeAnswer
 from engine.errors import ModelError
 from engine.settings.models import Voice
 

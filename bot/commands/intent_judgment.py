@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bot.commands.intents import Intent
 from bot.pace import RateLimit
 from bot.request import Request, Trigger
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     ChatModel,
     ModelQuestion,
@@ -17,7 +18,6 @@ from engine.llm.asking import (
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
 )
 from engine.llm.wire import ChatAnswer
 from engine.text.snippet import one_line

@@ -44,7 +44,7 @@ from engine.compose.composition import (
 )
 from engine.compose.tweets import LONGEST as LONGEST_TWEET
 from engine.compose.tweets import tweet_length
-from engine.contracts.composition import ComposeAnswer
+from engine.contracts.answers import ComposeAnswer
 from engine.errors import NotAnswerable, UsageError
 from engine.messages import Message
 from engine.settings.models import Voice

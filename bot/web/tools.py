@@ -35,8 +35,7 @@ from bot.web.schemas import (
     Text,
 )
 from bot.web.shared_state import SharedState
-from engine.contracts.answers import AnswerModel
-from engine.contracts.composition import ComposeAnswer
+from engine.contracts.answers import AnswerModel, ComposeAnswer
 
 _LONGEST_SHORT = 240  # bytes of a text: three hits have less than 1.5 kB
 

@@ -12,11 +12,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.answer.ask_model import (
+    ANSWER,
     SHOWN_LENGTH,
+    UNREADABLE,
     AnswerRequest,
-    ModelOutcome,
+    StepModel,
+    ask_step,
     build_answer_request,
-    request_answer,
+    read_claims,
 )
 from engine.answer.cited_answer import (
     AnswerOutcome,
@@ -38,7 +41,7 @@ from engine.ports import Cache
 from engine.settings.searching import AnswerSettings
 from engine.text.chunks import split_sentences
 from engine.text.snippet import one_line
-from engine.values import add_usage
+from engine.values import Usage, add_usage
 
 _QUOTES = 3  # sentences of an answer that no model has written
 
@@ -59,12 +62,7 @@ class _Quote:
     text: str
     passage: int
     score: float
-    whole: bool  # begins and ends as a sentence does
-
-    @property
-    def worth(self) -> float:
-        """How good it is compared with other sentences of its passage."""
-        return self.score if self.whole else self.score * _FRAGMENT
+    worth: float  # how good it is compared with other sentences of its passage
 
 
 def extract_claims(passages: Sequence[Passage], *, maximum: int) -> tuple[Claim, ...]:
@@ -93,15 +91,17 @@ def extract_claims(passages: Sequence[Passage], *, maximum: int) -> tuple[Claim,
 
 def _list_quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
     for sentence in split_sentences(passage.hit.candidate.text[:_LONGEST_PASSAGE]):
-        line = _without_attachments(_BULLET.sub("", one_line(sentence, len(sentence))))
-        line = _without_half_pair(line)
+        line = _BULLET.sub("", one_line(sentence, len(sentence)))
+        line = _without_half_pair(_without_attachments(line))
         text = without_brackets(one_line(line, _LONGEST_QUOTE))
         unlinked = _LINK.sub(" ", text)
-        if sum(map(str.isalnum, unlinked)) >= _FEWEST_LETTERS:
-            cut = "…" if len(line) > _LONGEST_QUOTE else ""
-            worth = wording.score(unlinked) * (0.5 + passage.hit.score / 2)
-            whole = _WHOLE.fullmatch(line) is not None
-            yield _Quote(text=text + cut, passage=number, score=worth, whole=whole)
+        if sum(map(str.isalnum, unlinked)) < _FEWEST_LETTERS:
+            continue
+        score = wording.score(unlinked) * (0.5 + passage.hit.score / 2)
+        # Begins and ends as a sentence does.
+        worth = score if _WHOLE.fullmatch(line) else score * _FRAGMENT
+        cut = "…" if len(line) > _LONGEST_QUOTE else ""
+        yield _Quote(text=text + cut, passage=number, score=score, worth=worth)
 
 
 def _without_attachments(line: str) -> str:
@@ -128,6 +128,19 @@ def _without_half_pair(line: str) -> str:
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOutcome:
+    """The model's answer, the usage of this call, and the failure if there is no answer."""
+
+    answer: ModelAnswer | None
+    usage: Usage | None = None
+    cached: bool = False
+    notice: Message | None = None
+
+
+_UNASKED = ModelOutcome(None)
 
 
 class Answerer:
@@ -164,15 +177,22 @@ class Answerer:
             reply = await self._answer_by_model(question, gathered, now)
         if reply.answer is None:
             return self._answer_by_extracts(question, gathered, reply)
-        claims = reply.answer.claims
-        allowed = [claim for claim in claims if self._may_show(claim)]
+        claims, settings = reply.answer.claims, self._settings
+        allowed = [
+            claim
+            for claim in claims
+            if (claim.passages or settings.uncited == "mark")
+            and (claim.supported or settings.unsupported == "mark")
+        ]
         if claims and not allowed:
-            return self._answer_by_extracts(
-                question, gathered, replace(reply, notice=_explain_unfounded(claims))
-            )
-        reply = replace(
-            reply, notice=join_messages(reply.notice, _describe_doubts(claims, allowed))
-        )
+            why = Message("Not answered by the model: what it wrote cites no source.")
+            if any(not claim.supported for claim in claims):
+                why = Message(
+                    "Not answered by the model: its sources do not support what it wrote."
+                )
+            return self._answer_by_extracts(question, gathered, replace(reply, notice=why))
+        doubts = _describe_doubts(claims, allowed)
+        reply = replace(reply, notice=join_messages(reply.notice, doubts))
         outcome = AnswerOutcome.ANSWERED if allowed else AnswerOutcome.SILENT
         return _assemble_answer(question, gathered, outcome, allowed, reply)
 
@@ -182,10 +202,6 @@ class Answerer:
         claims = extract_claims(gathered.passages, maximum=_QUOTES)
         outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _assemble_answer(question, gathered, outcome, claims, reply)
-
-    def _may_show(self, claim: Claim) -> bool:
-        cited = bool(claim.passages) or self._settings.uncited == "mark"
-        return cited and (claim.supported or self._settings.unsupported == "mark")
 
     async def _answer_by_model(
         self, question: Question, gathered: GatheredPassages, now: datetime
@@ -215,11 +231,29 @@ class Answerer:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # already paid for
             return ModelOutcome(stored, cached=True)
-        attempt = await request_answer(client, request, gathered.corpora, now)
-        reply = attempt.outcome()
-        if reply.answer and self._cache and attempt.whole:
-            await self._cache.put(request.key, reply.answer, now=now)
-        return reply
+        outcome = await ask_step(
+            StepModel(model=client),
+            ANSWER,
+            request.content,
+            lambda text, damage: read_claims(text, request.texts, damage),
+            corpora=gathered.corpora,
+            now=now,
+            purpose="answer",
+        )
+        if outcome.value is None:
+            notice = Message("Not answered by the model: {reason}", reason=outcome.failure)
+            if outcome.failure is UNREADABLE:
+                notice = Message("Not answered by the model: it answered nothing that can be read.")
+            return ModelOutcome(None, usage=outcome.usage, notice=notice)
+        answer = ModelAnswer(
+            claims=outcome.value,
+            model=outcome.model,
+            prompt_version=ANSWER.version,
+            damage=outcome.damage,
+        )
+        if self._cache and "unfinished" not in outcome.damage:  # else another call could add to it
+            await self._cache.put(request.key, answer, now=now)
+        return ModelOutcome(answer, usage=outcome.usage)
 
     async def _check_claims(
         self, reply: ModelOutcome, request: AnswerRequest, gathered: GatheredPassages, now: datetime
@@ -228,7 +262,8 @@ class Answerer:
         answer = reply.answer
         if self._check is None or answer is None or not any(c.passages for c in answer.claims):
             return reply
-        key = _check_key(request, answer.claims, self._check.version)
+        cited = [(claim.text, claim.passages) for claim in answer.claims]
+        key = sha256(repr((request.key, self._check.version, cited)).encode()).hexdigest()
         stored = await self._cache.get(key) if self._cache else None
         if stored is not None:
             return replace(reply, answer=replace(stored, checked=True))
@@ -243,18 +278,6 @@ class Answerer:
             cached=reply.cached and outcome.usage is None,
             notice=outcome.failure,
         )
-
-
-def _check_key(request: AnswerRequest, claims: Sequence[Claim], version: str) -> str:
-    cited = [(claim.text, claim.passages) for claim in claims]
-    return sha256(repr((request.key, version, cited)).encode()).hexdigest()
-
-
-def _explain_unfounded(claims: Sequence[Claim]) -> Message:
-    """Return why none of the claims is shown."""
-    if any(not claim.supported for claim in claims):
-        return Message("Not answered by the model: its sources do not support what it wrote.")
-    return Message("Not answered by the model: what it wrote cites no source.")
 
 
 def _describe_doubts(claims: Sequence[Claim], kept: Sequence[Claim]) -> Message | None:
@@ -281,15 +304,14 @@ def _assemble_answer(
     gathered: GatheredPassages,
     outcome: AnswerOutcome,
     claims: Sequence[Claim] = (),
-    reply: ModelOutcome | None = None,
+    reply: ModelOutcome = _UNASKED,
 ) -> CitedAnswer:
     """Assemble an answer: passages become sources, numbered in the order of their use."""
     numbers: dict[int, int] = {}
     for claim in claims:
         for passage in claim.passages:
             numbers.setdefault(passage, len(numbers) + 1)
-    model = reply.answer if reply else None
-    notices = (gathered.notice, reply.notice if reply else None)
+    model = reply.answer
     return CitedAnswer(
         question=question,
         outcome=outcome,
@@ -310,14 +332,14 @@ def _assemble_answer(
         passages=len(gathered.passages),
         model=model.model if model else None,
         prompt_version=model.prompt_version if model else None,
-        usage=reply.usage if reply else None,
-        cached=reply.cached if reply else False,
+        usage=reply.usage,
+        cached=reply.cached,
         checked=model.checked if model else False,
         objections=tuple(
             checked.objection for checked in (model.claims if model else ()) if checked.objection
         ),
         damage=model.damage if model else {},
-        notice=join_messages(*notices),
+        notice=join_messages(gathered.notice, reply.notice),
         mode=gathered.mode,
         embedding_model=gathered.embedding_model,
     )

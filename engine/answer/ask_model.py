@@ -1,33 +1,34 @@
-"""The request for an answer, and calling the model once or twice for it."""
+"""Asking a model in one or two attempts, within a deadline; and what it is asked for an answer."""
 
+import asyncio
 import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 from engine.answer.cited_answer import (
     Claim,
-    ModelAnswer,
     Passage,
     Question,
     Wording,
+    cut_plain_text,
     select_known,
     split_citations,
     without_brackets,
 )
-from engine.errors import ModelError
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
+    ChatModel,
     ModelQuestion,
     Prompt,
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
     list_of,
 )
 from engine.llm.wire import ChatAnswer
@@ -110,8 +111,12 @@ EARLIER = 3  # questions of the thread
 _CONTEXT_LENGTH = 200
 _NAME_LENGTH = 60
 _CUT = "…"
+_INTEGER = re.compile(r"\W{0,3}(\d{1,4})\W{0,3}")
+UNREADABLE = Message("The model answered nothing that can be read.")
 logger = logging.getLogger("presagio.answer")
-PURPOSE = "answer"
+
+T = TypeVar("T")
+Read = Callable[[str, Counter[str]], T | None]  # content and damage -> value, None if unusable
 
 
 def read_claims(
@@ -123,84 +128,59 @@ def read_claims(
     usable. Faults are counted in `damage` by kind. Never raises.
     """
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
-    entries = _read_claims(text)
+    entries = list_entries(text, "claims", "answer", loose=("text", "sources"))
     if entries is not None:
-        found = [_build_claim(entry, sources, texts, damage) for entry, sources in entries]
+        found = [_read_claim(entry, texts, damage) for entry in entries]
     else:
-        text = _read_inline_answer(text) if "{" in text else text
+        if "{" in text:
+            answers = (written.get("answer") for written in find_objects(text))
+            text = next((answer for answer in answers if isinstance(answer, str)), "")
         if not text:  # unreadable JSON must not be shown as text
             return None
         damage["prose"] += 1
-        found = list(_read_prose_claims(text, texts, damage))
-    claims = tuple(claim for claim in found if claim.text)[:_MAX_CLAIMS]
+        sentences = split_sentences(without_markup(text))
+        found = [_read_claim(sentence, texts, damage) for sentence in sentences]
+    claims = tuple(claim for claim in found if claim and claim.text)[:_MAX_CLAIMS]
     if not any(claim.passages for claim in claims) and any(
-        _SAYS_NOT.search(c.text) for c in claims
+        _SAYS_NOT.search(claim.text) for claim in claims
     ):
         return ()
     return claims if claims or entries is not None else None
 
 
-def _read_claims(text: str) -> list[tuple[str, list[int]]] | None:
-    """Return texts and numbers of the last object with claims, or else of loose claims."""
-    loose: list[object] = []
+def list_entries(text: str, *names: str, loose: Collection[str] = ()) -> list[object] | None:
+    """Return the list under one of some names in the last object that has one.
+
+    Of an answer that is cut off, what the list would hold: objects with all of `loose`.
+    """
+    parts: list[object] = []
     whole: list[object] | None = None
     for written in find_objects(text):
-        claims = written.get("claims", written.get("answer"))
-        if isinstance(claims, list):
-            whole = claims
-        elif "text" in written and "sources" in written:
-            loose.append(written)
-    entries = whole if whole is not None else loose or None
-    return None if entries is None else [e for entry in entries if (e := _read_entry(entry))]
+        listed = next((written[name] for name in names if name in written), None)
+        if isinstance(listed, list):
+            whole = listed
+        elif loose and written.keys() >= set(loose):
+            parts.append(written)
+    return whole if whole is not None else parts or None
 
 
-def _read_inline_answer(text: str) -> str:
-    """Return the prose that an object holds as its answer, or ""."""
-    answers = [written.get("answer") for written in find_objects(text)]
-    return next((answer for answer in answers if isinstance(answer, str)), "")
-
-
-def _read_entry(value: object) -> tuple[str, list[int]] | None:
-    if isinstance(value, str):
-        return value, []
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+def _read_claim(entry: object, texts: Sequence[str], damage: Counter[str]) -> Claim | None:
+    """Return a claim from an object or a sentence, with what it names as sources and as marks."""
+    fields = entry if isinstance(entry, dict) else {"text": entry}
+    written = fields.get("text")
+    if not isinstance(written, str):
         return None
-    sources = next((value[name] for name in _SOURCES if name in value), None)
-    listed = sources if isinstance(sources, list) else [sources]
-    return value["text"], [number for each in listed if (number := _read_number(each)) is not None]
-
-
-def _read_number(value: object) -> int | None:
-    """Return a number given as a number or as text, or -1 if it is neither."""
-    if value is None or isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    digits = re.fullmatch(r"\W{0,3}(\d{1,4})\W{0,3}", value) if isinstance(value, str) else None
-    return int(digits[1]) if digits else -1
-
-
-def _build_claim(
-    text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]
-) -> Claim:
-    listed = select_known(sources, len(texts), damage)
-    plain, marked = split_citations(without_markup(text[:_LONGEST_CLAIM]), len(texts), damage)
-    return _clean_claim(plain, tuple(dict.fromkeys((*listed, *marked))), texts)
-
-
-def _read_prose_claims(text: str, texts: Sequence[str], damage: Counter[str]) -> Iterator[Claim]:
-    for sentence in split_sentences(without_markup(text)):
-        plain, numbers = split_citations(sentence, len(texts), damage)
-        yield _clean_claim(plain, numbers, texts)
-
-
-def _clean_claim(plain: str, numbers: tuple[int, ...], texts: Sequence[str]) -> Claim:
-    held = "\n".join(texts[number - 1] for number in numbers)
-    return Claim(text=without_links(plain, held), passages=numbers)
-
-
-if TYPE_CHECKING:
-    from engine.llm.client import ChatClient
+    sources = next((fields[name] for name in _SOURCES if name in fields), None)
+    numbers = [
+        -1 if (number := read_integer(each)) is None else number
+        for each in (sources if isinstance(sources, list) else [sources])
+        if each is not None and not isinstance(each, bool)
+    ]
+    listed = select_known(numbers, len(texts), damage)
+    plain, marked = split_citations(without_markup(written[:_LONGEST_CLAIM]), len(texts), damage)
+    cited = tuple(dict.fromkeys((*listed, *marked)))
+    held = "\n".join(texts[number - 1] for number in cited)
+    return Claim(text=without_links(plain, held), passages=cited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,30 +197,26 @@ def build_answer_request(
 ) -> AnswerRequest:
     """Build the request; `length` is the most characters shown of a passage."""
     wording = Wording.of(passages)
+    asked: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
+    if question.earlier:
+        earlier = question.earlier[-EARLIER:]
+        asked["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
     lines = [
         _passage_line(number, passage, wording, length)
         for number, passage in enumerate(passages, start=1)
     ]
-    content = "\n".join([_describe_question(question), *lines])
+    content = "\n".join([compact_json(asked), *lines])
     key = sha256(json.dumps([ANSWER.version, model, content]).encode()).hexdigest()
     return AnswerRequest(content=content, texts=tuple(map(_describe_passage, passages)), key=key)
 
 
 def _describe_passage(passage: Passage) -> str:
+    """Return what a passage says, and who and what it is."""
     candidate = passage.hit.candidate
     title = candidate.place.title if candidate.place else None
     author = f"@{candidate.author}" if candidate.author else None
-    return "\n".join(
-        filter(None, (title, candidate.voice, author, candidate.context, candidate.text))
-    )
-
-
-def _describe_question(question: Question) -> str:
-    fields: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
-    if question.earlier:
-        earlier = question.earlier[-EARLIER:]
-        fields["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
-    return compact_json(fields)
+    told = (title, candidate.voice, author, candidate.context, candidate.text)
+    return "\n".join(filter(None, told))
 
 
 def _passage_line(number: int, passage: Passage, wording: Wording, length: int) -> str:
@@ -251,13 +227,13 @@ def _passage_line(number: int, passage: Passage, wording: Wording, length: int) 
         **describe_date(candidate.created_at, candidate.dated_by),
     }
     if candidate.place:
-        line["title"] = without_brackets(one_line(candidate.place.title, _NAME_LENGTH))
+        line["title"] = cut_plain_text(candidate.place.title, _NAME_LENGTH)
     if author := candidate.voice or candidate.author:
-        line["author"] = without_brackets(one_line(author, _NAME_LENGTH))
+        line["author"] = cut_plain_text(author, _NAME_LENGTH)
     if candidate.flags.passed_on:
         line["passed_on"] = candidate.flags.passed_on
     if candidate.context:
-        line["reply_to"] = without_brackets(one_line(candidate.context, _CONTEXT_LENGTH))
+        line["reply_to"] = cut_plain_text(candidate.context, _CONTEXT_LENGTH)
     line["text"] = shown_excerpt(candidate.text, wording, length)
     return compact_json(line)
 
@@ -269,72 +245,87 @@ def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     return before + without_brackets(visible_lines(window.text, length)) + after
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOutcome:
-    """The model's answer, the usage of this call, and the failure if there is no answer."""
+def as_list(value: object) -> list[object]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
 
-    answer: ModelAnswer | None
+
+def read_integer(value: object) -> int | None:
+    """Return a whole number given as a number or as text such as "[3]", or None."""
+    if isinstance(value, str):
+        digits = _INTEGER.fullmatch(value)
+        return int(digits[1]) if digits else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepModel:
+    """The model of one step, and the seconds that it has for all its attempts, if so few."""
+
+    model: ChatModel
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOutcome(Generic[T]):
+    """What the model answered. Without a value, `failure` says why."""
+
+    value: T | None = None
     usage: Usage | None = None
-    cached: bool = False
-    notice: Message | None = None
+    model: str | None = None
+    failure: Message | None = None
+    damage: Mapping[str, int] = field(default_factory=dict)
 
 
-async def request_answer(
-    client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
-) -> "AnswerAttempt":
-    """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""
-    attempt = AnswerAttempt(request)
-    question = ModelQuestion(
-        prompt=ANSWER, content=request.content, corpora=corpora, purpose=PURPOSE
-    )
-    attempt.error = await ask_and_repair(client, question, attempt.parse, now=now)
-    return attempt
+async def ask_step(
+    step: StepModel,
+    prompt: Prompt,
+    content: str,
+    read: Read[T],
+    *,
+    corpora: Sequence[Corpus],
+    now: datetime,
+    satisfied: Callable[[T], bool] = lambda _: True,
+    purpose: str = "",
+) -> StepOutcome[T]:
+    """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
 
+    `purpose` is the name of the call in the ledger; "" names it after the step.
+    Never raises ModelError; raises what the ledger raises.
+    """
+    answers: list[ChatAnswer] = []
+    values: list[T] = []
+    damage: Counter[str] = Counter()
 
-@dataclass(slots=True)
-class AnswerAttempt:
-    """The results so far from the one or two answers to a request."""
-
-    request: AnswerRequest
-    answers: list[ChatAnswer] = field(default_factory=list)
-    claims: tuple[Claim, ...] | None = None
-    damage: Counter[str] = field(default_factory=Counter)
-    error: ModelError | None = None
-
-    def parse(self, answer: ChatAnswer) -> bool:
-        """Read an answer; return True if it is usable, even if it says there is no answer."""
-        self.answers.append(answer)
-        self.claims = read_claims(answer.content, self.request.texts, self.damage)
+    def parse(answer: ChatAnswer) -> bool:
+        answers.append(answer)
+        value = read(answer.content[:_LONGEST].rpartition("</think>")[2], damage)
         if not answer.finished:
-            self.damage["unfinished"] += 1
-            if not self.claims:  # cut off before the first claim: not the same as silence
-                self.claims = None
-        if self.claims is None:
-            self.damage["unreadable"] += 1
-        if faults := dict(+self.damage):
+            damage["unfinished"] += 1
+            value = value or None  # cut off before it began: not the same as nothing to say
+        if value is None:
+            damage["unreadable"] += 1
+        else:
+            values.append(value)
+        if faults := dict(+damage):
             logger.warning("%s answered with damage: %s", answer.model, faults)
-        return self.claims is not None
+        return value is not None and satisfied(value)
 
-    @property
-    def whole(self) -> bool:
-        """True if another call could not add anything."""
-        return self.claims is not None and not self.damage["unfinished"]
-
-    def outcome(self) -> ModelOutcome:
-        usage = add_usage(answer.usage for answer in self.answers)
-        if self.claims is None:
-            return ModelOutcome(None, usage=usage, notice=self._why_not())
-        return ModelOutcome(
-            ModelAnswer(
-                claims=self.claims,
-                model=self.answers[-1].model,
-                prompt_version=ANSWER.version,
-                damage=dict(+self.damage),
-            ),
-            usage=usage,
-        )
-
-    def _why_not(self) -> Message:
-        if self.error:
-            return Message("Not answered by the model: {reason}", reason=self.error.full_message)
-        return Message("Not answered by the model: it answered nothing that can be read.")
+    purpose = purpose or f"compose {prompt.schema['name']}"
+    question = ModelQuestion(prompt=prompt, content=content, corpora=corpora, purpose=purpose)
+    failure: Message | None = UNREADABLE
+    try:
+        async with asyncio.timeout(step.seconds):
+            if error := await ask_and_repair(step.model, question, parse, now=now):
+                failure = error.full_message
+    except TimeoutError:
+        failure = Message("The model answered nothing within {seconds:g} s.", seconds=step.seconds)
+    return StepOutcome(
+        value=values[-1] if values else None,
+        usage=add_usage(answer.usage for answer in answers),
+        model=answers[-1].model if answers else None,
+        failure=None if values else failure,
+        damage=dict(+damage),
+    )

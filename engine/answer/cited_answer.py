@@ -16,7 +16,7 @@ from typing import Protocol, Self
 from engine.messages import Message
 from engine.search import Hit, Mode
 from engine.text.clean import fold_case_and_accents
-from engine.text.snippet import Excerpt, Spot, choose_window, find_words
+from engine.text.snippet import Excerpt, Spot, choose_window, find_words, one_line
 from engine.values import Corpus, Usage
 
 _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
@@ -213,6 +213,11 @@ def select_known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[
 def without_brackets(text: str) -> str:
     """Return text in which nothing looks like a mark: "[2]" becomes "(2)", "[sic]" stays."""
     return _BRACKETS.sub(_in_parentheses, text)
+
+
+def cut_plain_text(text: str, length: int) -> str:
+    """Return text from elsewhere on one line, without anything that looks like a mark."""
+    return without_brackets(one_line(text, length))
 
 
 def _in_parentheses(match: re.Match[str]) -> str:

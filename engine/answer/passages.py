@@ -2,18 +2,17 @@
 the best texts of the corpora."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 
 from engine.answer.cited_answer import GatheredPassages, Passage, Question
-from engine.messages import Message, join_messages, split_messages
+from engine.messages import join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import level_hits
 from engine.ranking import fuse_rankings
-from engine.search import Filters, Mode, Prophecy, SearchRequest
+from engine.search import Filters, Mode, SearchRequest
 from engine.values import Corpus
 
 _YEAR = r"((?:19|20)\d\d)(?![\d%.,]{0,8}\d)"
@@ -34,28 +33,24 @@ def read_period(question: str) -> Filters | None:
     if match := _RANGE.search(question):
         first, last = sorted(int(year) for year in match.groups() if year)
         return _filter_years(first, last + 1)
-    starts = [(_SINCE, 0), (_AFTER, 1)]
-    ends = [(_BEFORE, 0), (_UNTIL, 1)]
-    start, end = (
-        next(
-            (int(match[1]) + more for form, more in forms if (match := form.search(question))), None
-        )
-        for forms in (starts, ends)
-    )
-    if start is None and end is None:
-        years = sorted(int(match[1]) for match in _DURING.finditer(question))
-        return _filter_years(years[0], years[-1] + 1) if years else None
-    return _filter_years(start, end)
+
+    def find_year(*forms: tuple[re.Pattern[str], int]) -> int | None:
+        matches = ((form.search(question), more) for form, more in forms)
+        return next((int(match[1]) + more for match, more in matches if match), None)
+
+    start, end = find_year((_SINCE, 0), (_AFTER, 1)), find_year((_BEFORE, 0), (_UNTIL, 1))
+    years = sorted(int(match[1]) for match in _DURING.finditer(question))
+    if start is None and end is None and years:
+        return _filter_years(years[0], years[-1] + 1)
+    return None if start is None and end is None else _filter_years(start, end)
 
 
 def _filter_years(start: int | None, end: int | None) -> Filters | None:
     """Return the filter from the first day of one year to that of another; None if none is left."""
     if start is not None and end is not None and start >= end:
         return None
-    after, before = (
-        None if year is None else datetime(year, 1, 1, tzinfo=UTC) for year in (start, end)
-    )
-    return Filters(after=after, before=before)
+    after, before = (year and datetime(year, 1, 1, tzinfo=UTC) for year in (start, end))
+    return Filters(after=after or None, before=before or None)
 
 
 _FRAME = """
@@ -94,7 +89,6 @@ _REFERS = re.compile(
     r"|\b(?:this|that|these|those)(?= (?:in|on|at|before|after|since|is|was|are|were)\b|\W*$)"
     r"|\b(?:then|too|either|instead|again|también|tambien|tampoco|entonces)\W*$"
 )
-_Key = tuple[str, int]
 # Words that tell nothing of a subject: "and in 2015?", "why exactly?", "¿y antes?"
 _SMALL = """
     a an the of in on at by for from to with since until before after during around between and or
@@ -159,52 +153,45 @@ async def gather_passages(
     """
     request = replace(request, judged=False, passages=True)
     prophecies = [
-        await prophet.prophesy(corpus, replace(request, headline=read_headline(text)))
+        (text, await prophet.prophesy(corpus, replace(request, headline=read_headline(text))))
         for text in _list_search_texts(question)
         for corpus in corpora
     ]
     # Near texts may be sources too: whether they answer the question depends on what they say.
-    prophecies = [
-        replace(prophecy, hits=(*prophecy.hits, *prophecy.near)[: request.limit])
-        for prophecy in prophecies
+    found = [
+        (text, prophecy.corpus, hit)
+        for text, prophecy in prophecies
+        for hit in (*prophecy.hits, *prophecy.near)[: request.limit]
     ]
-    prophecies = _level_scores(prophecies, prophet.weights)
-    by_meaning = [prophecy for prophecy in prophecies if prophecy.embedding_model]
+    # Comparable scores: a corpus without vectors has no advantage.
+    levelled = level_hits([hit for *_, hit in found], prophet.weights)
+    by_text: dict[str, list[Passage]] = {}
+    for (text, corpus, _), hit in zip(found, levelled, strict=True):
+        by_text.setdefault(text, []).append(Passage(corpus=corpus, hit=hit))
+    by_meaning = [prophecy for _, prophecy in prophecies if prophecy.embedding_model]
+    notices = (part for _, each in prophecies for part in split_messages(each.notice))
     return GatheredPassages(
         corpora=tuple(corpora),
-        passages=_rank_passages(prophecies, len(corpora))[: request.limit],
+        passages=_join_rankings(by_text.values())[: request.limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
-        notice=_join_notices(prophecies),
+        notice=join_messages(*dict.fromkeys(notices)),
     )
 
 
-def _level_scores(prophecies: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
-    """Make scores comparable, so that a corpus without vectors has no advantage."""
-    levelled = iter(level_hits([hit for prophecy in prophecies for hit in prophecy.hits], weights))
-    return [
-        replace(prophecy, hits=tuple(islice(levelled, len(prophecy.hits))))
-        for prophecy in prophecies
-    ]
-
-
-def _rank_passages(prophecies: Sequence[Prophecy], corpora: int) -> list[Passage]:
-    """Join the answers of `corpora` corpora to the first text, to the next, and so on."""
-    rankings: list[list[_Key]] = []
-    by_key: dict[_Key, Passage] = {}
-    for start in range(0, len(prophecies), corpora):
-        passages = [
-            Passage(corpus=prophecy.corpus, hit=hit)
-            for prophecy in prophecies[start : start + corpora]
-            for hit in prophecy.hits
-        ]
-        passages.sort(
-            key=lambda passage: -round(passage.hit.score, 9)
-        )  # stable: corpora in the order named
-        rankings.append([_build_key(passage) for passage in passages])
-        for passage in passages:
-            by_key[_build_key(passage)] = _choose_better_passage(passage, by_key)
-    return [by_key[key] for key in fuse_rankings(rankings)]
+def _join_rankings(found: Iterable[Sequence[Passage]]) -> list[Passage]:
+    """Return the passages for several texts in one order, each with its best score."""
+    rankings: list[list[tuple[str, int]]] = []
+    best: dict[tuple[str, int], Passage] = {}
+    for passages in found:
+        # Stable: corpora in the order named.
+        ordered = sorted(passages, key=lambda passage: -round(passage.hit.score, 9))
+        keyed = [((each.corpus, each.hit.candidate.id), each) for each in ordered]
+        rankings.append([key for key, _ in keyed])
+        for key, passage in keyed:
+            if key not in best or best[key].hit.score < passage.hit.score:
+                best[key] = passage
+    return [best[key] for key in fuse_rankings(rankings)]
 
 
 def _list_search_texts(question: Question) -> list[str]:
@@ -214,18 +201,3 @@ def _list_search_texts(question: Question) -> list[str]:
     named = (turn for turn in reversed(question.earlier) if _telling_words(turn))
     together = f"{extract_subject(next(named, question.earlier[-1]))} {own}"
     return [own, together] if _telling_words(question.text) else [together]
-
-
-def _build_key(passage: Passage) -> _Key:
-    return passage.corpus, passage.hit.candidate.id
-
-
-def _choose_better_passage(passage: Passage, by_key: Mapping[_Key, Passage]) -> Passage:
-    other = by_key.get(_build_key(passage))
-    return other if other and other.hit.score >= passage.hit.score else passage
-
-
-def _join_notices(prophecies: Sequence[Prophecy]) -> Message | None:
-    """Return the distinct notices of the searches."""
-    notices = (part for prophecy in prophecies for part in split_messages(prophecy.notice))
-    return join_messages(*dict.fromkeys(notices))

@@ -112,7 +112,8 @@ class DraftSentence:
     text: str
     sources: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()  # numbers cited that no passage has
-    starts_line: bool = False  # stands at the start of a line within its tweet
+    # Whether it stands at the start of a line within its tweet, which changes nothing it says.
+    starts_line: bool = field(default=False, compare=False)
 
 
 Draft = tuple[tuple[DraftSentence, ...], ...]  # tweets of sentences; one tweet, or a thread

@@ -1,22 +1,20 @@
 """What the passages prove: facts with quotes that code has found; and what they lack."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from engine.compose.asking import (
-    as_list,
-    cut_plain_text,
-    passage_line,
-    read_integer,
-)
+from engine.answer.ask_model import list_entries, read_integer
+from engine.answer.cited_answer import cut_plain_text, without_brackets
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, find_figures, stem_words
 from engine.compose.quotations import first_words, normalise_quotation, stands_in
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.messages import Message
+from engine.search import describe_date
 from engine.text.clean import without_links, without_markup
+from engine.text.snippet import visible_lines
 from engine.web.results import Web
 
 GAPS_TOKENS = 1500  # of an answer
@@ -71,6 +69,7 @@ _PRIVATE = Message("The web was not asked: a search could tell it what private t
 EVIDENCE_TOKENS = 3000  # of an answer
 MAX_FACTS = 10
 _STATEMENT_LENGTH = 400
+_NAME_LENGTH = 120
 _LONGEST_QUOTE = 600  # characters; what is longer is no quote of a few words
 _UNSURE = 0.5  # confidence of a fact that names none
 _NO_FACT = Fact(text="", quote="", passage=0, confidence=0.0)
@@ -93,22 +92,17 @@ def gaps_content(request: ComposeRequest, passages: Sequence[SourcePassage]) -> 
 
 def read_gaps(text: str, damage: Counter[str], *, maximum: int) -> tuple[str, ...] | None:
     """Return the distinct queries of an answer, or None if it is not usable. Never raises."""
-    gaps = None
-    for written in find_objects(text):
-        entries = written.get("gaps", written.get("queries"))
-        if isinstance(entries, list):
-            gaps = entries
-    if gaps is None:
+    entries = list_entries(text, "gaps", "queries")
+    if entries is None:
         return None
-    queries = [query for entry in as_list(gaps) if (query := _read_query(entry))]
-    distinct = list(dict.fromkeys(queries))
+    queries: dict[str, None] = {}
+    for entry in entries:
+        written = entry.get("query") if isinstance(entry, dict) else entry
+        if isinstance(written, str):
+            queries[without_links(cut_plain_text(written, _QUERY_LENGTH))] = None
+    distinct = list(filter(None, queries))
     damage["too_many"] += max(0, len(distinct) - maximum)
     return tuple(distinct[:maximum])
-
-
-def _read_query(entry: object) -> str:
-    written = entry.get("query") if isinstance(entry, dict) else entry
-    return without_links(cut_plain_text(written, _QUERY_LENGTH)) if isinstance(written, str) else ""
 
 
 EVIDENCE_PROMPT = Prompt(
@@ -166,6 +160,19 @@ class Evidence:
     dropped: tuple[Removal, ...] = ()
 
 
+def passage_line(number: int, passage: SourcePassage, length: int) -> str:
+    """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
+    line: dict[str, object] = {"passage": number, "from": passage.kind.value}
+    line |= describe_date(passage.date, passage.dated_by)
+    line["title"] = cut_plain_text(passage.title, _NAME_LENGTH)
+    if passage.author:
+        line["author"] = cut_plain_text(passage.author, _NAME_LENGTH)
+    if passage.flags.passed_on:
+        line["passed_on"] = passage.flags.passed_on
+    line["text"] = without_brackets(visible_lines(passage.text, length))
+    return compact_json(line)
+
+
 def evidence_content(
     request: ComposeRequest, passages: Sequence[SourcePassage], *, length: int
 ) -> str:
@@ -185,7 +192,7 @@ def read_evidence(
 
     A fact whose quote does not stand in its passage is dropped and counted in `damage`.
     """
-    entries = _list_facts(text)
+    entries = list_entries(text, "facts", loose=("quote",))
     if entries is None:
         return None
     held = [
@@ -205,18 +212,6 @@ def read_evidence(
     return Evidence(facts=tuple(facts.values())[:MAX_FACTS], dropped=tuple(dropped))
 
 
-def _list_facts(text: str) -> list[object] | None:
-    """Return the facts of the last object that lists some, or loose ones of a cut-off answer."""
-    whole: list[object] | None = None
-    loose: list[object] = []
-    for written in find_objects(text):
-        if isinstance(written.get("facts"), list):
-            whole = as_list(written["facts"])
-        elif "quote" in written:
-            loose.append(written)
-    return whole if whole is not None else loose or None
-
-
 def _read_fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     if not isinstance(entry, dict):
         return None
@@ -231,14 +226,9 @@ def _read_fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     cut = first_words(cut_plain_text(quote, _LONGEST_QUOTE))
     if not text or not cut:
         return None
-    return Fact(text=text, quote=cut, passage=number, confidence=_read_confidence(entry))
-
-
-def _read_confidence(entry: dict[str, object]) -> float:
     value = entry.get("confidence")
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return _UNSURE
-    return float(min(1, max(0, value))) if value == value else _UNSURE  # noqa: PLR0124 - NaN
+    sure = min(1.0, max(0.0, value)) if isinstance(value, int | float) else _UNSURE
+    return Fact(text=text, quote=cut, passage=number, confidence=sure)
 
 
 def _find_fault(fact: Fact, held: Sequence[str]) -> Message | None:
@@ -258,18 +248,16 @@ def find_quote(position: int, facts: Sequence[Fact], drafts: Sequence[Draft]) ->
         for sentence in tweet
         if position in sentence.sources
     )
-    words, numbers = frozenset(stem_words(described)), _read_numbers(described)
+    words, numbers = set(stem_words(described)), _read_numbers(described)
+
+    def weigh(fact: Fact) -> tuple[int, float]:
+        """A number in its quote that is not said counts against a fact."""
+        common = words.intersection(stem_words(f"{fact.text} {fact.quote}"))
+        foreign = _read_numbers(fact.quote) - numbers
+        return len(common) - _FOREIGN_NUMBER * len(foreign), fact.confidence
+
     own = [fact for fact in facts if fact.passage == position]
-    return max(
-        own, key=lambda fact: (_weigh_fact(fact, words, numbers), fact.confidence), default=_NO_FACT
-    ).quote
-
-
-def _weigh_fact(fact: Fact, words: Collection[str], numbers: Collection[Decimal]) -> int:
-    """Return how near a fact is to what is described; a number in its quote that is not said counts
-    against it."""
-    common = len(set(stem_words(f"{fact.text} {fact.quote}")) & set(words))
-    return common - _FOREIGN_NUMBER * len(_read_numbers(fact.quote) - set(numbers))
+    return max(own, key=weigh, default=_NO_FACT).quote
 
 
 def _read_numbers(text: str) -> frozenset[Decimal]:

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain, pairwise
 from types import MappingProxyType
 
-from engine.compose.asking import as_list, passage_line, read_integer
+from engine.answer.ask_model import StepModel, StepOutcome, as_list, ask_step, read_integer
 from engine.compose.composition import (
     ComposedSource,
     Draft,
@@ -19,7 +20,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
-from engine.compose.evidence import find_quote
+from engine.compose.evidence import find_quote, passage_line
 from engine.compose.guard import Finding, check_sentence
 from engine.compose.tweets import (
     LONGEST,
@@ -31,12 +32,15 @@ from engine.compose.tweets import (
     tweet_length,
     tweet_text,
 )
-from engine.compose.write import read_sentence
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
+from engine.compose.write import read_sentence, texts_of
+from engine.llm.answer_json import find_objects
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.messages import Message
 from engine.text.clean import without_markup
+from engine.values import Corpus
 
 CHECK_TOKENS = 3000  # of an answer
+Verdicts = Mapping[DraftSentence, SupportVerdict]
 
 CHECK_PROMPT = Prompt(
     system="""\
@@ -97,15 +101,41 @@ _WHY: Mapping[Support, Message] = {
 }
 
 
+async def ask_check(
+    step: StepModel,
+    guarded: "GuardedDrafts",
+    *,
+    length: int,
+    corpora: Sequence[Corpus],
+    now: datetime,
+    purpose: str = "",
+) -> StepOutcome[Verdicts]:
+    """Have a model compare the sentences that cite something with `length` of each passage."""
+    sentences, passages = guarded.to_check, guarded.passages
+    faults = {sentence: guarded.vetoes(sentence) for sentence in sentences}
+    given = texts_of(passages, (number for sentence in sentences for number in sentence.sources))
+    return await ask_step(
+        step,
+        CHECK_PROMPT,
+        check_content(
+            sentences, passages, length=length, faults=faults, leads=find_leads(guarded.drafts)
+        ),
+        lambda text, damage: read_checks(text, damage, sentences, given),
+        corpora=corpora,
+        now=now,
+        purpose=purpose,
+    )
+
+
 def check_content(
     sentences: Sequence[DraftSentence],
-    faults: Mapping[int, Sequence[Finding]],
     passages: Sequence[SourcePassage],
     *,
     length: int,
+    faults: Mapping[DraftSentence, Sequence[Finding]] = MappingProxyType({}),
     leads: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the message about sentences; `faults` are what the guard found, by index.
+    """Return the message about sentences; `faults` are what the guard found in them.
 
     `leads` are what stands before sentences, by their texts, and cites nothing.
     """
@@ -115,7 +145,7 @@ def check_content(
         if lead := leads.get(sentence.text):
             line["follows"] = lead
         line |= {"text": sentence.text, "sources": list(sentence.sources)}
-        if fault := faults.get(number - 1):
+        if fault := faults.get(sentence):
             line["fault"] = " ".join(finding.message for finding in fault)
         lines.append(compact_json(line))
     cited = sorted({number for sentence in sentences for number in sentence.sources})
@@ -125,27 +155,25 @@ def check_content(
 
 def read_checks(
     text: str, damage: Counter[str], sentences: Sequence[DraftSentence], given: Mapping[int, str]
-) -> Mapping[int, SupportVerdict] | None:
-    """Return the verdicts by index of the sentence, or None if there is none. Never raises.
+) -> Verdicts | None:
+    """Return the verdicts by sentence, or None if there is none. Never raises.
 
     Of several verdicts on one sentence, the worst counts.
     """
     entries: list[object] = []
     for written in find_objects(text):
         entries += as_list(written.get("checks")) if "checks" in written else [written]
-    verdicts: dict[int, SupportVerdict] = {}
+    verdicts: dict[DraftSentence, SupportVerdict] = {}
     for entry in entries:
         number = read_integer(entry.get("i")) if isinstance(entry, dict) else None
-        index = (number or 0) - 1
-        verdict = None
-        if 0 <= index < len(sentences):
-            verdict = _read_verdict(entry, sentences[index], given)
-        if verdict is None:
+        sentence = sentences[number - 1] if number and 0 < number <= len(sentences) else None
+        verdict = sentence and _read_verdict(entry, sentence, given)
+        if not sentence or not verdict:
             damage["no_verdict"] += 1
             continue
-        before = verdicts.get(index)
+        before = verdicts.get(sentence)
         if before is None or _ORDER[verdict.support] < _ORDER[before.support]:
-            verdicts[index] = verdict
+            verdicts[sentence] = verdict
     damage["missing"] += len(sentences) - len(verdicts) if verdicts else 0
     return verdicts or None
 
@@ -171,10 +199,8 @@ def _read_edit(
     edit: object, sentence: DraftSentence, given: Mapping[int, str]
 ) -> DraftSentence | None:
     """Return the edited sentence with the sources of the original, or None."""
-    if not isinstance(edit, str) or not edit.strip():
-        return None
-    plain_edit = without_markup(" ".join(edit.split()))
-    read = read_sentence(plain_edit, given, sources=[n for n in sentence.sources if n in given])
+    plain = without_markup(" ".join(edit.split())) if isinstance(edit, str) else ""
+    read = read_sentence(plain, given, sources=[n for n in sentence.sources if n in given])
     if read is None or not read.text or read.text == sentence.text:
         return None
     return replace(sentence, text=read.text, unknown=())
@@ -191,22 +217,17 @@ class GuardedDrafts:
     language: str | None = None  # of what was to be written, if anything tells
 
     @property
-    def leads(self) -> Mapping[str, str]:
-        """What stands directly before a sentence and cites nothing."""
-        return find_leads(self.drafts)
-
-    @property
     def to_check(self) -> tuple[DraftSentence, ...]:
         """The sentences that a model can check: those that cite a source that exists."""
         return tuple(finding for finding in self.findings if finding.sources)
 
     def vetoes(self, sentence: DraftSentence) -> list[Finding]:
         """Return the faults for which a sentence must not be shown."""
-        return [finding for finding in self.findings[_drop_line_start(sentence)] if finding.vetoes]
+        return [finding for finding in self.findings[sentence] if finding.vetoes]
 
     def vetoes_again(self, sentence: DraftSentence, original: DraftSentence) -> list[Finding]:
         """Return the faults for which what became of a sentence must not be shown."""
-        before = self.before.get(_drop_line_start(original), ())
+        before = self.before.get(original, ())
         findings = check_sentence(sentence, self.passages, before, language=self.language)
         return [finding for finding in findings if finding.vetoes]
 
@@ -218,7 +239,7 @@ def guard_drafts(
     before: dict[DraftSentence, tuple[int, ...]] = {}
     for draft in drafts:
         cited: tuple[int, ...] = ()
-        for sentence in (_drop_line_start(written) for tweet in draft for written in tweet):
+        for sentence in chain.from_iterable(draft):
             before[sentence] = tuple(dict.fromkeys((*before.get(sentence, ()), *cited)))
             cited += sentence.sources
     findings = {
@@ -239,54 +260,37 @@ def find_leads(drafts: Sequence[Draft]) -> Mapping[str, str]:
     }
 
 
-def _drop_line_start(sentence: DraftSentence) -> DraftSentence:
-    return replace(sentence, starts_line=False)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedVariants:
     """The variants that may be shown, their sources, and what was removed."""
 
-    variants: tuple[Variant, ...]
-    sources: tuple[ComposedSource, ...]
-    removed: tuple[Removal, ...]
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What becomes of each distinct sentence; None = it is removed."""
-
-    kept: dict[DraftSentence, DraftSentence | None] = field(default_factory=dict)
-    removed: list[Removal] = field(default_factory=list)
+    variants: tuple[Variant, ...] = ()
+    sources: tuple[ComposedSource, ...] = ()
+    removed: tuple[Removal, ...] = ()
 
 
 def finish_drafts(
-    result: GuardedDrafts,
-    verdicts: Mapping[DraftSentence, SupportVerdict] | None,
-    passages: Sequence[SourcePassage],
-    facts: Sequence[Fact],
-    *,
-    threads: bool,
+    result: GuardedDrafts, verdicts: Verdicts | None, facts: Sequence[Fact], *, threads: bool
 ) -> FinishedVariants:
     """Return what may be shown. `verdicts` None: no model has checked the sentences.
 
     With `threads`, every variant is a thread and ends with its sources.
     """
-    outcome = _Outcome()
+    settled: dict[DraftSentence, DraftSentence | None] = {}  # None = it is removed
+    removed: list[Removal] = []
     for sentence in result.findings:
-        kept, why = settle_sentence(sentence, result, verdicts)
-        outcome.kept[sentence] = kept
+        settled[sentence], why = settle_sentence(sentence, result, verdicts)
         if why:
-            outcome.removed.append(Removal(text=tweet_text([sentence]), why=why))
-    drafts = [_keep_sentences(draft, outcome) for draft in result.drafts]
+            removed.append(Removal(text=tweet_text([sentence]), why=why))
+    drafts = [_keep_sentences(draft, settled, removed) for draft in result.drafts]
     distinct = list(dict.fromkeys(draft for draft in drafts if has_citations(draft)))
     return FinishedVariants(
         variants=tuple(
             _build_variant(draft, result, facts, checked=verdicts is not None, threads=threads)
             for draft in distinct
         ),
-        sources=_number_sources(distinct, passages, facts),
-        removed=tuple(outcome.removed),
+        sources=_number_sources(distinct, result.passages, facts),
+        removed=tuple(removed),
     )
 
 
@@ -305,7 +309,7 @@ def _number_sources(
 def settle_sentence(
     sentence: DraftSentence,
     result: GuardedDrafts,
-    verdicts: Mapping[DraftSentence, SupportVerdict] | None,
+    verdicts: Verdicts | None,
 ) -> tuple[DraftSentence | None, Message | None]:
     """Return the sentence as it is shown, or None; and why it was changed or removed.
 
@@ -331,18 +335,23 @@ def settle_sentence(
     return verdict.edit, Message("{why} It became: “{edited}”", why=why, edited=edited)
 
 
-def _keep_sentences(draft: Draft, outcome: _Outcome) -> Draft:
+def _keep_sentences(
+    draft: Draft,
+    settled: Mapping[DraftSentence, DraftSentence | None],
+    removed: list[Removal],
+) -> Draft:
+    """Return what is left of a draft; what is cut for its length is added to `removed`."""
     tweets = []
     for tweet in draft:
         remaining = tuple(
             replace(new, starts_line=old.starts_line)
             for old in tweet
-            if (new := outcome.kept[_drop_line_start(old)]) is not None
+            if (new := settled[old]) is not None
         )
         fit = fit_sentences(remaining)
-        cut = (tweet_text([sentence]) for sentence in remaining[len(fit) :])
         why = Message("The tweet is longer than {maximum} characters.", maximum=LONGEST)
-        outcome.removed += [Removal(text=text, why=why) for text in cut]
+        cut = remaining[len(fit) :]
+        removed += [Removal(text=tweet_text([sentence]), why=why) for sentence in cut]
         lost = len(fit) < len(tweet)
         if any(sentence.sources for sentence in fit) or (not lost and says_something(fit)):
             tweets.append(fit)
@@ -358,22 +367,16 @@ def _build_variant(
     if threads or len(tweets) > 1:
         tweets.append(sources_tweet([(source.number, source.passage) for source in sources]))
     sentences = [sentence for tweet in draft for sentence in tweet]
-    return Variant(
-        tweets=tuple(tweets),
-        unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
-        checked=checked,
-        warnings=_find_warnings(sentences, result),
-        sources=sources,
-    )
-
-
-def _find_warnings(
-    sentences: Sequence[DraftSentence], result: GuardedDrafts
-) -> tuple[Message, ...]:
     warnings: dict[Message, None] = {}
     cited: tuple[int, ...] = ()
     for sentence in sentences:
         findings = check_sentence(sentence, result.passages, cited, language=result.language)
         warnings |= {finding.message: None for finding in findings if not finding.vetoes}
         cited += sentence.sources
-    return tuple(warnings)
+    return Variant(
+        tweets=tuple(tweets),
+        unsupported=0 if checked else sum(bool(sentence.sources) for sentence in sentences),
+        checked=checked,
+        warnings=tuple(warnings),
+        sources=sources,
+    )

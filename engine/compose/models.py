@@ -1,26 +1,18 @@
-"""The models of the steps, on one reserved budget, and the journal of what happened in a run."""
+"""The models of the steps, on one reserved budget, and the check of an answer's claims by them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from engine.answer.ask_model import SHOWN_LENGTH, shown_excerpt
+from engine.answer.ask_model import SHOWN_LENGTH, StepModel, StepOutcome, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
-from engine.compose.asking import StepModel, StepOutcome, ask_step
 from engine.compose.composition import (
-    ComposeRequest,
-    Composition,
     DraftSentence,
-    Fact,
-    Progress,
-    Removal,
     SourcePassage,
-    Step,
     StepName,
-    SupportVerdict,
 )
 from engine.compose.evidence import (
     EVIDENCE_PROMPT,
@@ -34,22 +26,20 @@ from engine.compose.evidence import (
 from engine.compose.finish import (
     CHECK_PROMPT,
     CHECK_TOKENS,
-    FinishedVariants,
     GuardedDrafts,
-    check_content,
+    Verdicts,
+    ask_check,
     guard_drafts,
-    read_checks,
     settle_sentence,
 )
 from engine.compose.select import source_passage
-from engine.compose.write import WRITE_PROMPT, WRITE_TOKENS, texts_of
+from engine.compose.write import WRITE_PROMPT, WRITE_TOKENS
 from engine.errors import ModelError
 from engine.llm.asking import Prompt
 from engine.llm.endpoint import Consent
-from engine.messages import Message, join_messages
+from engine.messages import Message
 from engine.settings.models import ComposeSettings
 from engine.text.language import detect_language
-from engine.values import Corpus, Usage
 
 T = TypeVar("T")
 
@@ -78,104 +68,6 @@ _LONGEST_ANSWERS = {  # tokens
 }
 _CHARACTERS_A_TOKEN = 4
 _INSTRUCTIONS = 600  # tokens of a system prompt
-_Verdicts = Mapping[DraftSentence, SupportVerdict]
-PURPOSE = "answer check"
-
-
-@dataclass(slots=True)
-class CurrentStep:
-    """The step under way."""
-
-    skipped: Message | None = None
-    usage: Usage | None = None
-    model: str | None = None
-    figures: dict[str, int] = field(default_factory=dict)
-
-    def take(self, outcome: StepOutcome[T]) -> None:
-        """Keep what the model's answer cost, and its faults."""
-        self.usage, self.model, self.skipped = outcome.usage, outcome.model, outcome.failure
-        self.figures |= {f"damage: {name}": number for name, number in outcome.damage.items()}
-
-
-class Journal:
-    """The steps of one run so far, and what the composition says of them."""
-
-    def __init__(
-        self, request: ComposeRequest, clock: Callable[[], float], progress: Progress | None
-    ) -> None:
-        self._request = request
-        self._clock = clock
-        self._progress = progress
-        self._steps: list[Step] = []
-        self._notices: list[Message] = []
-        self._removed: list[Removal] = []
-
-    @property
-    def last(self) -> Step:
-        """The last step that ended."""
-        return self._steps[-1]
-
-    def notice(self, *messages: Message) -> None:
-        """Add something that the user must be told."""
-        self._notices += messages
-
-    def remove(self, removed: Iterable[Removal]) -> None:
-        """Record what was left out of the drafts."""
-        self._removed += removed
-
-    @asynccontextmanager
-    async def step(self, name: StepName, *, runs: bool = True) -> AsyncIterator[CurrentStep]:
-        """Time a step and note its outcome. A step that does not run is no progress to report."""
-        if runs and self._progress:
-            self._progress(name)
-        current, started = CurrentStep(), self._clock()
-        try:
-            yield current
-        finally:
-            elapsed = (self._clock() - started) * 1000
-            self._steps.append(
-                Step(
-                    name=name,
-                    elapsed_ms=elapsed,
-                    skipped=current.skipped,
-                    usage=current.usage,
-                    model=current.model,
-                    figures=current.figures,
-                )
-            )
-
-    def refuse(
-        self, why: Message, passages: Sequence[SourcePassage] = (), facts: Sequence[Fact] = ()
-    ) -> Composition:
-        """Return a composition without tweets, which says why."""
-        nothing = FinishedVariants(variants=(), sources=(), removed=())
-        self._notices.insert(0, why)
-        return self.conclude(nothing, None, passages, facts)
-
-    def conclude(
-        self,
-        done: FinishedVariants,
-        language: str | None,
-        passages: Sequence[SourcePassage],
-        facts: Sequence[Fact],
-    ) -> Composition:
-        """Return the outcome of the run."""
-        self.remove(done.removed)
-        if self._steps[-1].name is StepName.CHECK and not done.variants:
-            notice = Message("Nothing is shown: no sentence of the model stood up to its sources.")
-            self._notices.insert(0, notice)
-        return Composition(
-            request=self._request,
-            variants=done.variants,
-            sources=done.sources,
-            removed=tuple(self._removed),
-            steps=tuple(self._steps),
-            facts=tuple(facts),
-            passages=tuple(passages),
-            language=language,
-            notice=join_messages(*dict.fromkeys(self._notices)),
-            prompt_version=PROMPT_VERSION,
-        )
 
 
 if TYPE_CHECKING:  # a replayed run needs no HTTP client
@@ -269,48 +161,35 @@ class ClaimChecker:
         Claims without a source are returned as they are. If no model can check them, only the
         guard's objections count, and `failure` says why. Raises only what the ledger raises.
         """
-        passages = _select_shown(gathered, self._length)
         sentences = {
             claim: DraftSentence(text=claim.text, sources=claim.passages)
             for claim in claims
             if claim.passages
         }
-        language = detect_language(" ".join(claim.text for claim in claims))
-        drafts = [(tuple(sentences.values()),)]
-        result = await asyncio.to_thread(guard_drafts, drafts, passages, language=language)
-        outcome = await self._ask_checker(result, passages, gathered.corpora, now)
-        verdicts = _renumber_verdicts(outcome, result)
-        return CheckedClaims(
-            claims=await asyncio.to_thread(_judge_claims, claims, sentences, result, verdicts),
-            usage=outcome.usage,
-            failure=Message("Not checked by a model: {reason}", reason=outcome.failure)
-            if verdicts is None
-            else None,
+        result = await asyncio.to_thread(
+            guard_drafts,
+            [(tuple(sentences.values()),)],
+            _select_shown(gathered, self._length),
+            language=detect_language(" ".join(claim.text for claim in claims)),
         )
-
-    async def _ask_checker(
-        self,
-        result: GuardedDrafts,
-        passages: Sequence[SourcePassage],
-        corpora: Sequence[Corpus],
-        now: datetime,
-    ) -> StepOutcome[Mapping[int, SupportVerdict]]:
-        to_check = result.to_check
-        faults = {at: result.vetoes(sentence) for at, sentence in enumerate(to_check)}
-        given = texts_of(passages, (number for sentence in to_check for number in sentence.sources))
         try:
             async with self._models.reserve_steps([StepName.CHECK], now=now) as steps:
-                return await ask_step(
+                outcome = await ask_check(
                     steps[StepName.CHECK],
-                    CHECK_PROMPT,
-                    check_content(to_check, faults, passages, length=self._length),
-                    lambda text, damage: read_checks(text, damage, to_check, given),
-                    corpora=corpora,
+                    result,
+                    length=self._length,
+                    corpora=gathered.corpora,
                     now=now,
-                    purpose=PURPOSE,
+                    purpose="answer check",
                 )
         except ModelError as exc:
-            return StepOutcome(failure=exc.full_message)
+            outcome = StepOutcome(failure=exc.full_message)
+        failure = outcome.failure
+        return CheckedClaims(
+            claims=await asyncio.to_thread(_judge_claims, claims, sentences, result, outcome.value),
+            usage=outcome.usage,
+            failure=failure and Message("Not checked by a model: {reason}", reason=failure),
+        )
 
 
 def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage]:
@@ -327,33 +206,25 @@ def _select_shown(gathered: GatheredPassages, length: int) -> list[SourcePassage
     return selected
 
 
-def _renumber_verdicts(
-    outcome: StepOutcome[Mapping[int, SupportVerdict]], result: GuardedDrafts
-) -> _Verdicts | None:
-    if outcome.value is None:
-        return None
-    return {result.to_check[at]: verdict for at, verdict in outcome.value.items()}
-
-
 def _judge_claims(
     claims: Sequence[Claim],
     sentences: Mapping[Claim, DraftSentence],
     result: GuardedDrafts,
-    verdicts: _Verdicts | None,
+    verdicts: Verdicts | None,
 ) -> tuple[Claim, ...]:
-    return tuple(
-        _judge_claim(claim, sentences[claim], result, verdicts) if claim.passages else claim
-        for claim in claims
-    )
-
-
-def _judge_claim(
-    claim: Claim, sentence: DraftSentence, result: GuardedDrafts, verdicts: _Verdicts | None
-) -> Claim:
-    kept, why = settle_sentence(sentence, result, verdicts)
-    objection = Objection(text=claim.text, why=why) if why else None
-    text = kept.text if kept else claim.text
-    sources = kept.sources if kept else claim.passages
-    return replace(
-        claim, text=text, passages=sources, supported=kept is not None, objection=objection
-    )
+    judged = []
+    for claim in claims:
+        if claim not in sentences:
+            judged.append(claim)
+            continue
+        kept, why = settle_sentence(sentences[claim], result, verdicts)
+        judged.append(
+            replace(
+                claim,
+                text=kept.text if kept else claim.text,
+                passages=kept.sources if kept else claim.passages,
+                supported=kept is not None,
+                objection=Objection(text=claim.text, why=why) if why else None,
+            )
+        )
+    return tuple(judged)

@@ -126,13 +126,6 @@ def _build_shingles(text: str) -> frozenset[int]:
     )
 
 
-def by_words(query: str, passages: Sequence[SourcePassage]) -> list[float]:
-    """Return the BM25 score, 0..1, of each passage among these."""
-    return scores_of(
-        terms_of(query), [terms_of(f"{passage.title}\n{passage.text}") for passage in passages]
-    )
-
-
 def choose_passages(
     passages: Sequence[SourcePassage],
     scores: Mapping[str, float],
@@ -148,9 +141,10 @@ def choose_passages(
     take a half of the places and one more, or what corpora leave. At most `per_site` of those that
     no gap keeps come from one web site.
     """
-    scored = [replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages]
+    weights = {SourceKind.INTERNAL: boost, SourceKind.WEB: 1.0}
     ordered = sorted(
-        scored, key=lambda passage: (not passage.pinned, -round(_weigh_passage(passage, boost), 9))
+        (replace(passage, score=scores.get(passage.key, 0.0)) for passage in passages),
+        key=lambda each: (not each.pinned, -round(each.score * weights[each.kind], 9)),
     )
     limit_of_web = maximum // 2 + 1
     selected = set(_best_of_gaps(ordered, per_gap)[:limit_of_web])
@@ -176,10 +170,6 @@ def _best_of_gaps(ordered: Sequence[SourcePassage], per_gap: int) -> list[str]:
             places.setdefault(counts[passage.gap], []).append(passage.key)
             counts[passage.gap] += 1
     return [key for place in range(per_gap) for key in places.get(place, ())]
-
-
-def _weigh_passage(passage: SourcePassage, boost: float) -> float:
-    return passage.score * (boost if passage.kind is SourceKind.INTERNAL else 1.0)
 
 
 def _find_site(passage: SourcePassage) -> str:
@@ -221,6 +211,8 @@ def source_passage(text: Found, corpus: Corpus | None, *, pinned: bool = False) 
     place = candidate.place
     author = candidate.author or (corpus.author if corpus else None)
     account = f"@{author.removeprefix('@')}" if author else text.corpus
+    # The account is the title, and its owner's name for people is the author.
+    name = corpus.display_name if corpus and author == corpus.author else None
     return SourcePassage(
         key=passage_key(text),
         kind=SourceKind.INTERNAL,
@@ -236,7 +228,7 @@ def source_passage(text: Found, corpus: Corpus | None, *, pinned: bool = False) 
         last_label=place.last_label if place else None,
         pages=place.pages if place else None,
         section=_find_section(place) if place else None,
-        author=author if place else _display_name(author, corpus),  # else it is the title
+        author=author if place else name,
         corpus=text.corpus,
         pinned=pinned,
         flags=candidate.flags,
@@ -252,20 +244,9 @@ def _find_section(place: ItemPlace) -> str | None:
     return line if len(line) == len(heading) else f"{line.rstrip(' …')}…"
 
 
-def _display_name(author: str | None, corpus: Corpus | None) -> str | None:
-    """Return the name for people of the account whose corpus this is."""
-    return corpus.display_name if corpus and author == corpus.author else None
-
-
 def passage_key(text: Found) -> str:
     """Return the identity of a text of a corpus."""
     return f"{text.corpus}:{text.hit.candidate.external_id}"
-
-
-def nothing_found(request: ComposeRequest) -> Message:
-    """Return why nothing is written without any passage."""
-    names = ", ".join(corpus.name for corpus in request.corpora)
-    return Message("Nothing was written: nothing was found about this in {names}.", names=names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,64 +258,69 @@ class ChosenPassages:
     notice: Message | None = None
 
 
-class Chooser:
-    """Chooses passages as the settings say."""
+async def choose_evidence(
+    query: str,
+    internal: RetrievedPassages,
+    pages: Iterable[WebPage],
+    *,
+    settings: ComposeSettings,
+    reranker: Reranker | None,
+) -> ChosenPassages:
+    """Return the best passages for a query, as the settings say."""
+    together = [*internal.passages, *web_passages(pages)]
+    kept, repeats = merge_duplicates(together, internal.alike)
+    scores = _score_passages(query, kept)
+    boost = settings.internal_boost
+    # The limit of a site holds for what is chosen in the end, when its best passages are known.
+    first = choose_passages(
+        kept,
+        scores,
+        boost=boost,
+        maximum=_RERANKED,
+        per_site=_RERANKED,
+        per_gap=_RERANKED_OF_GAP,
+    )
+    reranked, notice = await _rerank_passages(query, first, reranker)
+    passages = choose_passages(
+        first,
+        {**scores, **reranked},
+        boost=boost,
+        maximum=settings.passages,
+        per_site=_PER_SITE,
+    )
+    return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
 
-    def __init__(self, settings: ComposeSettings, reranker: Reranker | None) -> None:
-        self._settings = settings
-        self._reranker = reranker
 
-    async def choose(
-        self, query: str, internal: RetrievedPassages, pages: Iterable[WebPage]
-    ) -> ChosenPassages:
-        """Return the best passages for a query."""
-        together = [*internal.passages, *web_passages(pages)]
-        kept, repeats = merge_duplicates(together, internal.alike)
-        scores = _score_passages(query, kept)
-        # The limit of a site holds for what is chosen in the end, when its best passages are known.
-        boost = self._settings.internal_boost
-        first = choose_passages(
-            kept,
-            scores,
-            boost=boost,
-            maximum=_RERANKED,
-            per_site=_RERANKED,
-            per_gap=_RERANKED_OF_GAP,
-        )
-        reranked, notice = await self._rerank_passages(query, first)
-        maximum = self._settings.passages
-        scores = {**scores, **reranked}
-        passages = choose_passages(first, scores, boost=boost, maximum=maximum, per_site=_PER_SITE)
-        return ChosenPassages(passages=passages, repeats=repeats, notice=notice)
-
-    async def _rerank_passages(
-        self, query: str, passages: Sequence[SourcePassage]
-    ) -> tuple[Mapping[str, float], Message | None]:
-        """Return the reranker's scores by key, or none and why."""
-        reranker = self._reranker
-        if reranker is None or len(passages) < 2:
-            return {}, None
-        seconds = _RERANK_SECONDS
-        groups = _group_by_query(query, passages)
-        own = [passage for passage in passages if passage.kind is SourceKind.INTERNAL]
-        has_peers = not own or any(passage.cosine is not None for passage in own)
-        try:
-            async with asyncio.timeout(seconds):
-                scored = [
-                    await reranker.rerank(gap, _to_scored_texts(group, has_peers=has_peers))
-                    for gap, group in groups.items()
+async def _rerank_passages(
+    query: str, passages: Sequence[SourcePassage], reranker: Reranker | None
+) -> tuple[Mapping[str, float], Message | None]:
+    """Return the reranker's scores by key, or none and why."""
+    if reranker is None or len(passages) < 2:
+        return {}, None
+    seconds = _RERANK_SECONDS
+    own = [passage for passage in passages if passage.kind is SourceKind.INTERNAL]
+    has_peers = not own or any(passage.cosine is not None for passage in own)
+    scores: dict[str, float] = {}
+    try:
+        async with asyncio.timeout(seconds):
+            for gap, group in _group_by_query(query, passages).items():
+                texts = [
+                    ScoredText(
+                        text=each.text, score=each.score, cosine=each.cosine, has_peers=has_peers
+                    )
+                    for each in group
                 ]
-        except TimeoutError:
-            reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
-        except PresagioError as error:
-            reason = error.full_message
-        else:
-            scores = [score for group in scored for score in group]
-            if len(scores) == len(passages):
-                keys = (passage.key for group in groups.values() for passage in group)
-                return dict(zip(keys, scores, strict=True)), None
-            reason = Message("The reranker did not score every passage.")
-        return {}, Message("Ordered by words alone: {reason}", reason=reason)
+                scored = await reranker.rerank(gap, texts)
+                scores |= {each.key: score for each, score in zip(group, scored, strict=False)}
+    except TimeoutError:
+        reason = Message("The reranker gave nothing within {seconds:g} s.", seconds=seconds)
+    except PresagioError as error:
+        reason = error.full_message
+    else:
+        if len(scores) == len(passages):
+            return scores, None
+        reason = Message("The reranker did not score every passage.")
+    return {}, Message("Ordered by words alone: {reason}", reason=reason)
 
 
 def _score_passages(query: str, passages: Sequence[SourcePassage]) -> dict[str, float]:
@@ -342,7 +328,8 @@ def _score_passages(query: str, passages: Sequence[SourcePassage]) -> dict[str, 
     rare, and for the web that of the words of its query among all these passages."""
     scores = {passage.key: passage.score for passage in passages}
     for gap in _group_by_query(query, passages):
-        for passage, score in zip(passages, by_words(gap, passages), strict=True):
+        texts = [terms_of(f"{passage.title}\n{passage.text}") for passage in passages]
+        for passage, score in zip(passages, scores_of(terms_of(gap), texts), strict=True):
             if passage.kind is SourceKind.WEB and (passage.gap or query) == gap:
                 scores[passage.key] = min(1.0, _ON_SCALE * score)
     return scores
@@ -356,10 +343,3 @@ def _group_by_query(
     for passage in passages:
         groups.setdefault(passage.gap or query, []).append(passage)
     return groups
-
-
-def _to_scored_texts(passages: Sequence[SourcePassage], *, has_peers: bool) -> list[ScoredText]:
-    return [
-        ScoredText(text=each.text, score=each.score, cosine=each.cosine, has_peers=has_peers)
-        for each in passages
-    ]

@@ -234,7 +234,8 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
     for number, passage in sources:
         date = None if passage.dated_by else passage.date
         title = one_line(passage.title, len(passage.title))
-        key = title, str(date.year) if date else "", _find_link(passage)
+        url = passage.url if (passage.url or "").startswith(("https://", "http://")) else None
+        key = title, str(date.year) if date else "", url
         grouped.setdefault(key, {})[number] = _shorten_text(cited_place(passage), _LONGEST_PLACE)
     return [_Work(*key, places) for key, places in grouped.items()]
 
@@ -242,11 +243,6 @@ def _group_by_work(sources: Sequence[tuple[int, SourcePassage]]) -> list[_Work]:
 def _shorten_text(text: str, room: int) -> str:
     line = one_line(text, room)
     return f"{line}{_CUT}" if len(line) < len(text) else line
-
-
-def _find_link(passage: SourcePassage) -> str | None:
-    url = passage.url
-    return url if url and url.startswith(("https://", "http://")) else None
 
 
 def says_something(tweet: Sequence[DraftSentence]) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, takewhile
 
-from engine.answer.cited_answer import split_citations
-from engine.compose.asking import as_list, cut_plain_text
+from engine.answer.ask_model import as_list
+from engine.answer.cited_answer import cut_plain_text, split_citations
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MAX_TWEETS, over_long
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, find_objects, list_of
+from engine.llm.answer_json import find_objects
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.search import describe_date
 from engine.settings.models import Voice
 from engine.text.chunks import split_sentences
@@ -158,22 +159,18 @@ def read_drafts(
     if whole is None:
         return None
     drafts = [_read_draft(entry, given) for entry in as_list(whole["variants"])]
-    filled = tuple(draft for draft in drafts if draft)
+    filled = tuple(filter(None, drafts))
     damage["too_many"] += max(0, len(filled) - variants)
     language = whole.get("language")
-    has_language = isinstance(language, str) and re.fullmatch(r"[a-z]{2,3}", language)
-    return Drafts(variants=filled[:variants], language=str(language) if has_language else None)
+    code = re.fullmatch(r"[a-z]{2,3}", language) if isinstance(language, str) else None
+    return Drafts(variants=filled[:variants], language=code and code[0])
 
 
 def _read_draft(entry: object, given: Mapping[int, str]) -> Draft:
     tweets = entry.get("tweets") if isinstance(entry, dict) else entry
     listed_tweets = [tweets] if isinstance(tweets, str) else as_list(tweets)
     named = (tweet.get("text") if isinstance(tweet, dict) else tweet for tweet in listed_tweets)
-    texts = [
-        candidate
-        for candidate in named
-        if isinstance(candidate, str) and not _SOURCES.match(candidate)
-    ]
+    texts = [text for text in named if isinstance(text, str) and not _SOURCES.match(text)]
     read = (read_sentences(text, given) for text in without_counters(texts))
     return _cite_questions(tuple(islice(filter(None, read), MAX_TWEETS - 1)))
 
@@ -199,23 +196,19 @@ def without_counters(tweets: Sequence[str]) -> list[str]:
     "9/11" is none, and neither is what goes on as a fraction does, "1/3 of them", unless other
     tweets are counted in the same way.
     """
-    counters = [_find_counter(tweet, place) for place, tweet in enumerate(tweets, start=1)]
-    counters_present = [counter for counter in counters if counter]
-    counted = len(counters_present) > 1 and len({counter[2] for counter in counters_present}) == 1
+    counters: list[re.Match[str] | None] = []
+    for place, tweet in enumerate(tweets, start=1):
+        match = _COUNTER.match(tweet[:_LONGEST_TWEET])
+        fits = match and int(match[1]) == place and int(match[2] or place) >= place
+        counters.append(match if fits else None)
+    present = [counter for counter in counters if counter]
+    counted = len(present) > 1 and len({counter[2] for counter in present}) == 1
     return [
-        tweet[found.end() :]
-        if found and (counted or not tweet[found.end() :][:1].islower())
+        tweet[counter.end() :]
+        if counter and (counted or not tweet[counter.end() :][:1].islower())
         else tweet
-        for tweet, found in zip(tweets, counters, strict=True)
+        for tweet, counter in zip(tweets, counters, strict=True)
     ]
-
-
-def _find_counter(tweet: str, place: int) -> re.Match[str] | None:
-    """Return the counter that a tweet begins with if it fits the tweet's place."""
-    match = _COUNTER.match(tweet[:_LONGEST_TWEET])
-    if match is None or int(match[1]) != place or int(match[2] or place) < place:
-        return None
-    return match
 
 
 def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, ...]:
@@ -230,28 +223,24 @@ def read_sentences(text: str, given: Mapping[int, str]) -> tuple[DraftSentence, 
             sentence = read_sentence(written, given, starts_line=starts)
             if sentence is None:
                 continue
-            if sentences and not re.search(r"\w", sentence.text) and not starts:
-                before = sentences[-1]  # marks that stand alone belong to the sentence before
-                sources = tuple(dict.fromkeys((*before.sources, *sentence.sources)))
-                unknown = tuple(dict.fromkeys((*before.unknown, *sentence.unknown)))
-                sentences[-1] = DraftSentence(
-                    text=_join_marks(before.text, sentence.text),
-                    sources=sources,
-                    unknown=unknown,
-                    starts_line=before.starts_line,
-                )
+            if sentences and not _WORD.search(sentence.text) and not starts:
+                sentences[-1] = _add_marks(sentences[-1], sentence)
                 continue
             sentences.append(sentence)
             starts = False
-    return tuple(listed for listed in sentences if listed.text)
+    return tuple(sentence for sentence in sentences if sentence.text)
 
 
-def _join_marks(text: str, marks: str) -> str:
-    """Return a sentence with the marks that stood after its citation: it has one end."""
-    if _ENDED.search(text):
-        marks = marks.removeprefix(".").lstrip()
-    joint = "" if marks[:1] in ".,;:!?…" else " "
-    return f"{text}{joint}{marks}".strip()
+def _add_marks(sentence: DraftSentence, marks: DraftSentence) -> DraftSentence:
+    """Return a sentence with the marks that stood alone after it: it has one end."""
+    text = marks.text.removeprefix(".").lstrip() if _ENDED.search(sentence.text) else marks.text
+    joint = "" if text[:1] in ".,;:!?…" else " "
+    return replace(
+        sentence,
+        text=f"{sentence.text}{joint}{text}".strip(),
+        sources=tuple(dict.fromkeys((*sentence.sources, *marks.sources))),
+        unknown=tuple(dict.fromkeys((*sentence.unknown, *marks.unknown))),
+    )
 
 
 def _join_quoted_sentences(parts: Iterable[str]) -> Iterator[str]:
@@ -271,16 +260,12 @@ def _join_attributions(parts: Iterable[str]) -> Iterator[str]:
     quotation = ""
     for part in parts:
         joined = f"{quotation} {part}".lstrip()
-        quotation = joined if _is_quotation(part) else ""
+        has_quotation_alone = _WORD.search(part) and not _WORD.search(without_quotations(part))
+        quotation = joined if has_quotation_alone else ""
         if not quotation:
             yield joined
     if quotation:
         yield quotation
-
-
-def _is_quotation(text: str) -> bool:
-    """Return whether a sentence has words, all of them within quotation marks."""
-    return bool(_WORD.search(text)) and not _WORD.search(without_quotations(text))
 
 
 def read_sentence(

@@ -8,7 +8,6 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
@@ -23,9 +22,10 @@ from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
 from engine.fetch import Fetched, FetchLimits, shown_host
 from engine.fetch.faults import (
-    Chunks,
+    PIECES_A_TURN,
     CountingBackend,
     MeteredStream,
+    Pieces,
     Turns,
     mapped_fetch_errors,
     require_no_password,
@@ -145,7 +145,7 @@ class Body:
         """Find out what the bytes are, and return those that came so far."""
         self._is_known = True
         if self._begun.startswith(_GZIP_BEGINS):
-            self._gzip = _build_unpacker()
+            self._gzip = zlib.decompressobj(_GZIP_WINDOW)
         return bytes(self._begun)
 
     def _unpack(self, piece: bytes) -> bytearray:
@@ -155,7 +155,7 @@ class Body:
             if self._gzip is None or self._gzip.eof:
                 if not piece.startswith(b"\x1f"):
                     break  # padding behind the last member
-                self._gzip = _build_unpacker()
+                self._gzip = zlib.decompressobj(_GZIP_WINDOW)
             try:
                 unpacked += self._gzip.decompress(piece, maximum - len(unpacked))
             except zlib.error as exc:
@@ -168,18 +168,6 @@ class Body:
             Message("The answer of {host} is damaged.", host=self._host),
             fix=Message("Try again later."),
         )
-
-
-def _build_unpacker() -> "zlib._Decompress":
-    return zlib.decompressobj(_GZIP_WINDOW)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
-    """The request as asked for, the same at each hop."""
-
-    accept: tuple[str, ...]
-    limits: FetchLimits
 
 
 class _Transport(AsyncSafeTransport):
@@ -241,13 +229,12 @@ class Fetcher(Closable):
 
         An answer without a Content-Type is accepted. Raises FetchError.
         """
-        order = _Order(accept=accept, limits=limits)
         wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
         async with self._limit_time(limits.seconds, url):
             with mapped_fetch_errors(shown_host(url)):
                 request = self._http.build_request("GET", url, headers=wanted)
                 require_no_password(request.url, shown_host(url))
-            return await self._follow_redirects(request, order)
+            return await self._follow_redirects(request, limits, accept)
 
     @asynccontextmanager
     async def _limit_time(self, seconds: float, url: str) -> AsyncIterator[None]:
@@ -263,13 +250,15 @@ class Fetcher(Closable):
                 fix=Message("Try again later, or paste the headline."),
             ) from exc
 
-    async def _follow_redirects(self, request: httpx.Request, order: _Order) -> Fetched:
+    async def _follow_redirects(
+        self, request: httpx.Request, limits: FetchLimits, accept: tuple[str, ...]
+    ) -> Fetched:
         moved: str | None = None
         permanent = True
-        for _ in range(order.limits.redirects + 1):
+        for _ in range(limits.redirects + 1):
             async with self._send(request) as response:
                 if response.next_request is None:
-                    return await self._read_response(response, order, moved)
+                    return await self._read_response(response, limits, accept, moved)
                 request = response.next_request
                 permanent = permanent and response.status_code in _PERMANENT
                 moved = str(request.url) if permanent else moved
@@ -289,23 +278,29 @@ class Fetcher(Closable):
                 await response.aclose()
 
     async def _read_response(
-        self, response: httpx.Response, order: _Order, moved: str | None
+        self,
+        response: httpx.Response,
+        limits: FetchLimits,
+        accept: tuple[str, ...],
+        moved: str | None,
     ) -> Fetched:
         host = shown_host(str(response.url))
         require_usable(response, host)
-        require_type(response, host, order.accept)
+        require_type(response, host, accept)
         encoding = response.headers.get("Content-Encoding", "")
-        body = Body(host=host, encoding=encoding, limit=order.limits.bytes)
-        chunks = Chunks(host, self._turns)
-        _stream_of(response).begin_body()
+        body = Body(host=host, encoding=encoding, limit=limits.bytes)
+        pieces = Pieces(host)
+        stream: MeteredStream = response.extensions["network_stream"]
+        stream.begin_body()
         async for piece in response.aiter_raw():
             try:
                 body.add(piece)
             except FetchTooLarge:
-                if not order.limits.is_cut:
+                if not limits.is_cut:
                     raise
                 break
-            await chunks.add(piece)
+            if pieces.add(len(piece)) % PIECES_A_TURN == 0:
+                await self._turns.wait()
         return Fetched(
             url=str(response.url),
             status=response.status_code,
@@ -313,11 +308,6 @@ class Fetcher(Closable):
             body=body.content(),
             moved_permanently_to=moved,
         )
-
-
-def _stream_of(response: httpx.Response) -> MeteredStream:
-    stream: MeteredStream = response.extensions["network_stream"]
-    return stream
 
 
 def user_agent(contact: str) -> str:

@@ -28,7 +28,7 @@ _HEAD_BYTES = 65_536  # all of them together
 _HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes read per turn
 _FREE_PIECES = 1_000  # this many may be of any size
 _BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line send more
-_PIECES_A_TURN = 32
+PIECES_A_TURN = 32
 
 _STATUS_LINE = b"\nHTTP/"
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -69,19 +69,6 @@ class Pieces:
         return self._pieces
 
 
-class Chunks:
-    """Counts the pieces of one body, and waits for a turn between portions of them."""
-
-    def __init__(self, host: str, turns: Turns) -> None:
-        self._pieces = Pieces(host)
-        self._turns = turns
-
-    async def add(self, piece: bytes) -> None:
-        """Count the next piece. Raises FetchFailed."""
-        if self._pieces.add(len(piece)) % _PIECES_A_TURN == 0:
-            await self._turns.wait()
-
-
 class Heads:
     """Counts the heads that come before a body, and their bytes."""
 
@@ -113,16 +100,14 @@ def mend_head(head: bytes) -> bytes:
     """Return the head of an answer without blanks before colons, and without lines that name no
     header: the HTTP client refuses the whole answer for one of them."""
     first, *lines = head.split(b"\n")
-    mended = map(_mend_header, lines)
-    return b"\n".join([first, *(line for line in mended if line is not None)])
-
-
-def _mend_header(line: bytes) -> bytes | None:
-    if not line.strip() or line[:1] in (b" ", b"\t"):  # the end, and what goes on from above
-        return line
-    name, colon, value = line.partition(b":")
-    bare = name.strip()
-    return bare + colon + value if colon and _HEADER_NAME.fullmatch(bare) else None
+    mended = [first]
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        if not line.strip() or line[:1] in (b" ", b"\t"):  # the end, and what goes on from above
+            mended.append(line)
+        elif colon and _HEADER_NAME.fullmatch(name.strip()):
+            mended.append(name.strip() + colon + value)
+    return b"\n".join(mended)
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
@@ -252,19 +237,14 @@ def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:
     while isinstance(reason, (httpx.ConnectError, httpcore.ConnectError)):
         # httpcore re-raises "from None", so only the context is left.
         reason = reason.__cause__ or reason.__context__
-    if isinstance(reason, socket.gaierror):
-        return _unknown_name(host, reason)
-    if isinstance(reason, ssl.SSLError):
-        return FetchFailed(Message("{host} cannot prove that it is {host}.", host=host), fix=_PASTE)
-    return FetchFailed(Message("No connection to {host}.", host=host), fix=_LATER)
-
-
-def _unknown_name(host: str, error: socket.gaierror) -> FetchFailed:
-    if error.errno in _NO_SUCH_NAME:
-        return FetchFailed(
-            Message("There is no {host}.", host=host), fix=Message("Check the link.")
-        )
-    return FetchFailed(Message("The name {host} could not be looked up.", host=host), fix=_LATER)
+    message, fix = Message("No connection to {host}.", host=host), _LATER
+    if isinstance(reason, socket.gaierror) and reason.errno in _NO_SUCH_NAME:
+        message, fix = Message("There is no {host}.", host=host), Message("Check the link.")
+    elif isinstance(reason, socket.gaierror):
+        message = Message("The name {host} could not be looked up.", host=host)
+    elif isinstance(reason, ssl.SSLError):
+        message, fix = Message("{host} cannot prove that it is {host}.", host=host), _PASTE
+    return FetchFailed(message, fix=fix)
 
 
 def require_no_password(url: httpx.URL, host: str) -> None:

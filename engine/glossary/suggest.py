@@ -13,13 +13,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.errors import ExtraMissing, ModelAnswerInvalid
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     ModelQuestion,
     Prompt,
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
     is_unreadable,
     list_of,
 )

@@ -7,7 +7,8 @@ quotes, comments, and Markdown tables. A text that is in none of these shapes st
 import re
 from collections.abc import Iterator, Mapping
 
-from engine.llm.asking import compact_json, find_objects
+from engine.llm.answer_json import find_objects
+from engine.llm.asking import compact_json
 from engine.text.clean import fold_case_and_accents
 
 # The names of fields and columns, folded.

@@ -1,5 +1,1 @@
 """Reads what a web page says about itself."""
-
-from engine.page.metadata import Page, read_page
-
-__all__ = ["Page", "read_page"]

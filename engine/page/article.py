@@ -243,11 +243,12 @@ class ArticleReader(ProcessPool):
 
 def unreadable_page(ending: Ending) -> PageUnreadable:
     """Return the error for a page whose process ended."""
+    message = Message("The process that read the page broke down.")
     if ending is Ending.SLOW:
-        return PageUnreadable(Message("The page takes too long to read."))
-    if ending is Ending.GREEDY:
-        return PageUnreadable(Message("The page takes too much memory to read."))
-    return PageUnreadable(Message("The process that read the page broke down."))
+        message = Message("The page takes too long to read.")
+    elif ending is Ending.GREEDY:
+        message = Message("The page takes too much memory to read.")
+    return PageUnreadable(message)
 
 
 def first_link(text: str) -> str | None:
@@ -262,24 +263,19 @@ def find_links(text: str) -> Iterator[str]:
     link that begins with "www." is yielded with "https://" in front.
     """
     for match in _LINK.finditer(text):
-        link = _without_tail(match[0])
-        if "://" not in link:
-            link = f"https://{link}"
+        link = match[0]
+        counts, end = Counter(link), len(link)
+        while end:
+            last = link[end - 1]
+            opening = _PAIRS.get(last)
+            unopened = opening is not None and counts[last] > counts[opening]
+            if last not in _PUNCTUATION and not unopened:
+                break
+            counts[last] -= 1
+            end -= 1
+        link = link[:end] if "://" in link[:end] else f"https://{link[:end]}"
         if link.partition("://")[2].lower() not in ("", "www"):
             yield link
-
-
-def _without_tail(link: str) -> str:
-    counts, end = Counter(link), len(link)
-    while end:
-        last = link[end - 1]
-        opening = _PAIRS.get(last)
-        unopened = opening is not None and counts[last] > counts[opening]
-        if last not in _PUNCTUATION and not unopened:
-            break
-        counts[last] -= 1
-        end -= 1
-    return link[:end]
 
 
 async def headline_from_link(
@@ -290,10 +286,18 @@ async def headline_from_link(
     Pages that lead on by themselves are followed. Takes ten seconds at most. Raises FetchError,
     also if the page stands before an article; the words of its address are then proposed.
     """
-    host = shown_host(url)
+    host, asked = shown_host(url), url
     try:
         async with asyncio.timeout(PAGE_LIMITS.seconds):
-            page, title, final = await _read_titled(fetcher, isolation, url, now)
+            for _ in range(_MAX_REFRESHES + 1):
+                fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
+                content_type = fetched.headers.get("Content-Type")
+                page = await isolation.run(read_page, fetched.body, content_type, now=now)
+                leads_home = is_home(fetched.url) and not is_home(url)
+                title = NoHeadline.WALL if leads_home else choose_headline(page, fetched.url)
+                if not isinstance(title, NoHeadline) or not page.refresh:
+                    break
+                url = urljoin(fetched.url, page.refresh)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(
@@ -307,36 +311,15 @@ async def headline_from_link(
         raise PageUnreadable(exc.message, fix=exc.fix) from exc
     except FetchStatus as error:
         if error.status not in _LATER:
-            error.fix = _advise_on(url)
+            error.fix = _advise_on(asked)
         raise
-    if isinstance(title, NoHeadline):
-        raise _untitled(title, host, final if slug_words(final) else url)
-    return Headline(text=title, original=url, date=page.published)
-
-
-async def _read_titled(
-    fetcher: "Fetcher", isolation: ProcessPool, url: str, now: datetime
-) -> tuple[Page, str | NoHeadline, str]:
-    """Return a page, its headline and its address, or those of the page that it leads on to."""
-    for _ in range(_MAX_REFRESHES + 1):
-        fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
-        content_type = fetched.headers.get("Content-Type")
-        page = await isolation.run(read_page, fetched.body, content_type, now=now)
-        leads_home = is_home(fetched.url) and not is_home(url)
-        title = NoHeadline.WALL if leads_home else choose_headline(page, fetched.url)
-        url = fetched.url
-        if not isinstance(title, NoHeadline) or not page.refresh:
-            break
-        url = urljoin(fetched.url, page.refresh)
-    return page, title, url
-
-
-def _untitled(reason: NoHeadline, host: str, url: str) -> FetchUntitled:
-    if reason is NoHeadline.UNTITLED:
+    if not isinstance(title, NoHeadline):
+        return Headline(text=title, original=asked, date=page.published)
+    message = Message("{host} does not show the article to me.", host=host)
+    if title is NoHeadline.UNTITLED:
         message = Message("The page of {host} has no title.", host=host)
-    else:
-        message = Message("{host} does not show the article to me.", host=host)
-    return FetchUntitled(message, fix=_advise_on(url))
+    told = fetched.url if slug_words(fetched.url) else asked
+    raise FetchUntitled(message, fix=_advise_on(told))
 
 
 def _advise_on(url: str) -> Message:

@@ -6,7 +6,6 @@ that such pages have, in whatever place they put it.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import unquote, urlsplit
@@ -201,7 +200,7 @@ class NoHeadline(Enum):
 @dataclass(frozen=True, slots=True)
 class _Title:
     text: str
-    of_page: bool = False  # <title> or <h1>: over a wall they are the wall's
+    of_page: bool = True  # <title> or <h1>: over a wall they are the wall's
 
 
 def choose_headline(page: Page, url: str) -> str | NoHeadline:
@@ -216,7 +215,9 @@ def choose_headline(page: Page, url: str) -> str | NoHeadline:
     if page.own_title and _PROFILE.fullmatch(page.own_title.strip(_NOT_TOLD)):
         return NoHeadline.WALL
     is_wall = False
-    for title in _list_titles(page):
+    own = filter(None, (page.own_title, *page.headings))
+    titles = [*(_Title(text, of_page=False) for text in page.shared_titles), *map(_Title, own)]
+    for title in titles:
         text = _without_names(title.text, names)
         if title.of_page and is_wall:
             break
@@ -227,8 +228,7 @@ def choose_headline(page: Page, url: str) -> str | NoHeadline:
             continue
         if _is_headline(text, names, has_article=page.text_length >= _SHORT_TEXT):
             return text
-    titled = any(title.text for title in _list_titles(page))
-    return NoHeadline.WALL if titled else NoHeadline.UNTITLED
+    return NoHeadline.WALL if any(title.text for title in titles) else NoHeadline.UNTITLED
 
 
 def is_home(url: str) -> bool:
@@ -238,13 +238,6 @@ def is_home(url: str) -> bool:
     except ValueError:
         return False
     return parts.path in ("", "/") and not parts.query
-
-
-def _list_titles(page: Page) -> Iterator[_Title]:
-    yield from (_Title(text) for text in page.shared_titles)
-    if page.own_title:
-        yield _Title(page.own_title, of_page=True)
-    yield from (_Title(text, of_page=True) for text in page.headings)
 
 
 def _list_names(page: Page, url: str) -> frozenset[str]:
@@ -342,15 +335,9 @@ def slug_words(url: str) -> str | None:
         path = unquote(urlsplit(url).path)
     except ValueError:
         return None
-    candidates = (_words_of_segment(segment) for segment in reversed(path.split("/")))
-    return next((words for words in candidates if words), None)
-
-
-def _words_of_segment(segment: str) -> str | None:
-    words = [
-        word
-        for word in _SLUG_WORD.findall(_ENDING.sub("", segment))
-        if not _IDENTIFIER.fullmatch(word)
-    ]
-    is_told = len(words) >= _FEWEST_SLUG_WORDS and sum(word.isalpha() for word in words) >= 2
-    return " ".join(words)[:_LONGEST_SLUG] if is_told else None
+    for segment in reversed(path.split("/")):
+        named = _SLUG_WORD.findall(_ENDING.sub("", segment))
+        words = [word for word in named if not _IDENTIFIER.fullmatch(word)]
+        if len(words) >= _FEWEST_SLUG_WORDS and sum(map(str.isalpha, words)) >= 2:
+            return " ".join(words)[:_LONGEST_SLUG]
+    return None

@@ -111,15 +111,9 @@ def decode_page(body: bytes, content_type: str | None) -> str:
         if error.start > _META_WITHIN and error.start >= len(body) - _LONGEST_CHARACTER:
             # A long page was cut within a character.
             return body[: error.start].decode()
-        return body.decode(_declared_charset(body, content_type), "replace")
-
-
-def _declared_charset(body: bytes, content_type: str | None) -> str:
-    labels = [_HEADER.search(content_type or ""), _META.search(body[:_META_WITHIN])]
-    for match in labels:
-        if match and (name := _find_codec(match[1])):
-            return name
-    return "utf-8"
+        labels = (_HEADER.search(content_type or ""), _META.search(body[:_META_WITHIN]))
+        named = filter(None, (_find_codec(label[1]) for label in labels if label))
+        return body.decode(next(named, "utf-8"), "replace")
 
 
 def _find_codec(label: str | bytes) -> str | None:
@@ -189,40 +183,33 @@ def _find_elements(html: str) -> Iterator[tuple[_Tag, str]]:
     <time> counts only after the first <article>.
     """
     unended: set[str] = set()  # names with no closing tag left: not searched for again
-    in_article = False
+    wanted = {"html", "meta", "title", "h1", "script"}
     position = 0
     for _ in range(_MAX_EXAMINED):
         tag = _next_tag(html, position)
         if tag is None:
             return
-        position = tag.end
+        position, content = tag.end, ""
         if tag.name == "article":
-            in_article = True
-            continue
-        content = ""
-        if pattern := _content_end(tag.name, unended):
-            ended = pattern.search(html, tag.end)
-            if ended is None:
-                unended.add(tag.name)
-            else:
+            wanted.add("time")
+        end = _COMMENT_END if tag.name == "!--" else _END.get(tag.name)
+        if end and tag.name not in unended:
+            if ended := end.search(html, tag.end):
                 content, position = html[tag.end : ended.start()], ended.end()
-        if _is_wanted(tag.name, in_article=in_article):
+            else:
+                unended.add(tag.name)
+        if tag.name in wanted:
             yield tag, content
 
 
-def _content_end(name: str, unended: set[str]) -> re.Pattern[str] | None:
-    if name in unended:
-        return None
-    return _COMMENT_END if name == "!--" else _END.get(name)
-
-
-def _is_wanted(name: str, *, in_article: bool) -> bool:
-    return name in ("html", "meta", "title", "h1", "script") or (name == "time" and in_article)
-
-
 def _next_tag(html: str, position: int) -> _Tag | None:
-    """Return the first relevant tag at `position` or later."""
-    match = _next_name(html, position)
+    """Return the first relevant tag at `position` or later.
+
+    Searches in steps: a search holds the interpreter's lock, and the event loop waits for it.
+    """
+    steps = range(position, len(html), _STEP)
+    names = (_NAME.search(html, start, start + _STEP + _LONGEST_NAME) for start in steps)
+    match = next(filter(None, names), None)
     if match is None:
         return None
     if match[1]:
@@ -233,25 +220,18 @@ def _next_tag(html: str, position: int) -> _Tag | None:
     return _Tag(match[2].lower(), html[match.start() : rest.end()], rest.end())
 
 
-def _next_name(html: str, position: int) -> re.Match[str] | None:
-    """Search in steps: a search holds the interpreter's lock, and the event loop waits for it."""
-    for start in range(position, len(html), _STEP):
-        if match := _NAME.search(html, start, start + _STEP + _LONGEST_NAME):
-            return match
-    return None
-
-
 def find_articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the objects whose @type is an article or posting, in the order of the page.
 
     Texts that cannot be read are skipped. Never raises.
     """
-    return [
-        node
-        for text in texts
-        for node in _list_nodes(_parse_json(text))
-        if _is_article(node.get("@type"))
-    ]
+    articles = []
+    for node in (node for text in texts for node in _list_nodes(_parse_json(text))):
+        kind = node.get("@type")
+        kinds = kind if isinstance(kind, list) else [kind]
+        if any(isinstance(name, str) and name.endswith(("Article", "Posting")) for name in kinds):
+            articles.append(node)
+    return articles
 
 
 def list_texts_under(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[str]:
@@ -265,25 +245,16 @@ def list_texts_under(nodes: Sequence[Mapping[str, Any]], name: str) -> Iterator[
 
 
 def _parse_json(text: str) -> object:
-    bare = _unwrap_json(text)
-    for repair in (str, _without_trailing_commas, html.unescape):
-        try:
-            # Not strict: control characters inside strings are common.
-            return json.loads(repair(bare), strict=False)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _unwrap_json(text: str) -> str:
     text = text.strip().lstrip("\ufeff")
     for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True):
         text = text.removeprefix(opening).removesuffix(closing).strip()
-    return text
-
-
-def _without_trailing_commas(text: str) -> str:
-    return _TRAILING_COMMA.sub(r"\1", text)
+    for repaired in (text, _TRAILING_COMMA.sub(r"\1", text), html.unescape(text)):
+        try:
+            # Not strict: control characters inside strings are common.
+            return json.loads(repaired, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 def _list_nodes(value: object) -> Iterator[Mapping[str, Any]]:
@@ -298,11 +269,6 @@ def _list_nodes(value: object) -> Iterator[Mapping[str, Any]]:
             waiting += [node[name] for name in _INNER if name in node]
         elif isinstance(node, list):
             waiting += node
-
-
-def _is_article(kind: object) -> bool:
-    kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(name, str) and name.endswith(("Article", "Posting")) for name in kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +295,7 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
     are taken as UTC; dates that are absurd, or more than a day after `now`, are ignored.
     """
     text = decode_page(body, content_type)
+    refresh = _REFRESH.search(text, 0, _REFRESH_WITHIN)
     excerpt = read_page_excerpt(text)
     tree = LexborHTMLParser(excerpt.markup)
     meta = _read_meta_tags(tree)
@@ -362,7 +329,7 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
         own_title=own_title,
         headings=headings,
         description=next(_pick_values(meta, "og:description"), None),
-        refresh=_read_refresh(text),
+        refresh=html.unescape(refresh[1]).strip(" '\"") if refresh else None,
         text_length=excerpt.text_length,
     )
 
@@ -370,11 +337,6 @@ def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
 def _list_lines(texts: Iterable[str]) -> tuple[str, ...]:
     lines = map(_line_of_text, texts)
     return tuple(dict.fromkeys(line for line in lines if line))
-
-
-def _read_refresh(text: str) -> str | None:
-    match = _REFRESH.search(text, 0, _REFRESH_WITHIN)
-    return html.unescape(match[1]).strip(" '\"") if match else None
 
 
 def _read_meta_tags(tree: LexborHTMLParser) -> dict[str, str]:
@@ -421,17 +383,14 @@ def _read_moment(text: str, now: datetime) -> datetime | None:
     if len(text) > _LONGEST_DATE:  # email.utils takes time with the square of it
         return None
     try:
-        moment = _parse_date(text.strip())
+        date = text.strip()
+        if date[:1].isdigit():  # 2013-02-08 04:20:27 +0000
+            moment = datetime.fromisoformat(date.replace(" +", "+").replace(" -", "-"))
+        else:  # Fri, 08 Feb 2013 04:20:27 GMT
+            moment = parsedate_to_datetime(date)
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):  # email.utils raises all of them
         return None
     if moment == _EPOCH or not _EARLIEST <= moment <= now + _AHEAD:
         return None
     return min(moment, now)
-
-
-def _parse_date(text: str) -> datetime:
-    if text[:1].isdigit():
-        # 2013-02-08 04:20:27 +0000
-        return datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
-    return parsedate_to_datetime(text)  # Fri, 08 Feb 2013 04:20:27 GMT

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from engine.corpora import ArchiveSummary
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
 from engine.judge.judge import AUTHOR_LENGTH, DESCRIPTION_LENGTH, HEADLINE_LENGTH
+from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
     LastingFlight,
     ModelQuestion,
@@ -23,7 +24,6 @@ from engine.llm.asking import (
     ask_and_repair,
     build_strict_schema,
     compact_json,
-    find_objects,
 )
 from engine.llm.wire import ChatAnswer
 from engine.ports import ArchiveSummaries, Cache, Descriptions, PhraseIndex

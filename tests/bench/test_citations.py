@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from bench.compositions import SupportFigures, measure_support
-from engine.compose.asking import StepModel
+from engine.answer.ask_model import StepModel
 from engine.compose.composition import (
     ComposedSource,
     ComposeRequest,

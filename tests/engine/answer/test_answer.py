@@ -96,7 +96,8 @@ async def test_an_answer_to_another_prompt_is_not_used(
 ) -> None:
     await bench.ask(claims(("It is dear.", [1])))
     changed = replace(ANSWER, repair="Answer in rhymes.")
-    monkeypatch.setattr("engine.answer.ask_model.ANSWER", changed)
+    for module in ("answer", "ask_model"):
+        monkeypatch.setattr(f"engine.answer.{module}.ANSWER", changed)
     again = await bench.ask()
     assert (again.cached, again.prompt_version) == (False, changed.version)
 

@@ -7,7 +7,7 @@ import pytest
 
 from engine.compose.composition import ComposeRequest, RetrievedPassages, SourceKind
 from engine.compose.select import (
-    Chooser,
+    choose_evidence,
     extract_topic,
     internal_passages,
     measure_jaccard,
@@ -110,8 +110,13 @@ async def test_a_page_found_for_each_gap_reaches_the_evidence(reranked: bool, sc
         passage(f"The price of coffee rose, said nobody, time {at}.", key=str(at), score=score)
         for at in range(50)
     ]
-    chooser = Chooser(ComposeSettings(), Preferring("coffee") if reranked else None)
-    found = await chooser.choose("price of coffee", RetrievedPassages(passages=tuple(held)), pages)
+    found = await choose_evidence(
+        "price of coffee",
+        RetrievedPassages(passages=tuple(held)),
+        pages,
+        settings=ComposeSettings(),
+        reranker=Preferring("coffee") if reranked else None,
+    )
     chosen = found.passages
     assert {urlsplit(one.url or "").hostname for one in chosen if one.gap} == {
         f"{name}.example" for name in topics

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.llm.asking import find_objects
+from engine.llm.answer_json import find_objects
 
 ANSWER = {"phrases": ["the pier", "a wall"], "sure": True}
 

@@ -23,7 +23,7 @@ from engine.errors import ExtraMissing, FetchStatus, FetchTimeout, FetchUntitled
 from engine.extras import how_to_install
 from engine.fetch import FetchLimits
 from engine.fetch.client import Fetcher
-from engine.page import Page, article
+from engine.page import article
 from engine.page.article import (
     ARTICLE_LIMITS,
     Article,
@@ -33,6 +33,7 @@ from engine.page.article import (
     headline_from_link,
     read_article,
 )
+from engine.page.metadata import Page
 from engine.process_pool import ProcessPool
 from tests.engine.conftest import workers
 from tests.fakes.articles import ARGENTINE, BRITISH, REPORT

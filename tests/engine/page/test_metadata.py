@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.page import Page, read_page
-from engine.page.metadata import decode_page, find_articles, list_texts_under, read_page_excerpt
+from engine.page.metadata import (
+    Page,
+    decode_page,
+    find_articles,
+    list_texts_under,
+    read_page,
+    read_page_excerpt,
+)
 from tests.patterns import grows_faster, needs_timer
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
