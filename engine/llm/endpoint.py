@@ -271,28 +271,13 @@ def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
     )
 
 
-def bad_address(endpoint: Endpoint) -> ModelRefused:
-    """Return the error for an address that the HTTP client cannot use."""
-    return ModelRefused(
-        Message("The address of the model cannot be used."), fix=_check_address(endpoint)
-    )
-
-
-def too_long(endpoint: Endpoint, number: int) -> ModelAnswerInvalid:
-    """Return the error for an answer of more than `number` bytes."""
-    return ModelAnswerInvalid(
-        Message("The answer of {host} passes {number} bytes.", host=endpoint.host, number=number),
-        fix=_check_address(endpoint),
-    )
-
-
 def unreadable_answer(what: Message, endpoint: Endpoint) -> ModelAnswerInvalid:
     """Return the error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
         Message(
             "The answer of {host} is no chat completion: it {what}.", host=endpoint.host, what=what
         ),
-        fix=_check_address(endpoint),
+        fix=advise_address(endpoint),
     )
 
 
@@ -348,7 +333,8 @@ def _describe_fix(status: int, endpoint: Endpoint) -> Message:
     }.get(status, Message("Check {section}.model ({model}).", section=section, model=model))
 
 
-def _check_address(endpoint: Endpoint) -> Message:
+def advise_address(endpoint: Endpoint) -> Message:
+    """Return what to do about an address that leads to no such server."""
     return Message("Check {section}.base_url.", section=endpoint.section)
 
 
