@@ -118,7 +118,9 @@ def _as_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, PresagioError):
-        return _list_error_parts(value)
+        # Its class, or the nearest base that can be sent, and its message.
+        name = next(kind.__name__ for kind in type(value).__mro__ if kind in _CROSSING)
+        return [name, message_json(value.message), value.fix and message_json(value.fix)]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     raise TypeError(f"{type(value).__name__} does not cross")
@@ -200,12 +202,6 @@ def _convert_record(kind: type[Any]) -> _Converter:
         return kind(**values)
 
     return made
-
-
-def _list_error_parts(error: PresagioError) -> list[object]:
-    """Return the class of an error, or the nearest base that can be sent, and its message."""
-    name = next(kind.__name__ for kind in type(error).__mro__ if kind in _CROSSING)
-    return [name, message_json(error.message), error.fix and message_json(error.fix)]
 
 
 def _build_error(parts: Sequence[Any]) -> PresagioError:

@@ -254,16 +254,13 @@ class MeaningReranker:
         scale = SCALES.get(self._embedder.name)
         if scale is None or not all(text.has_peers for text in texts):
             return [text.score for text in texts]
-        return [
-            (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
-            for text, cosine in zip(texts, await self._compare_texts(query, texts), strict=True)
-        ]
-
-    async def _compare_texts(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
-        """Return the cosine of each text, stored or new."""
         new = [text.text[:_LONGEST_COMPARED] for text in texts if text.cosine is None]
         made = iter(await self._compare_new(query, new) if new else ())
-        return [next(made) if text.cosine is None else text.cosine for text in texts]
+        cosines = (next(made) if text.cosine is None else text.cosine for text in texts)
+        return [
+            (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
+            for text, cosine in zip(texts, cosines, strict=True)
+        ]
 
     async def _compare_new(self, query: str, texts: Sequence[str]) -> list[float]:
         clock = asyncio.get_running_loop().time

@@ -141,7 +141,7 @@ class RemoteEmbedder(Closable):
         prefixed = [self._settings.prefixes.document + text for text in texts]
         batch = self._settings.batch or REMOTE_BATCH
         requests = [
-            asyncio.create_task(self._in_turn(prefixed[start : start + batch]))
+            asyncio.create_task(self._embed_in_slot(prefixed[start : start + batch]))
             for start in range(0, len(prefixed), batch)
         ]
         try:
@@ -159,34 +159,31 @@ class RemoteEmbedder(Closable):
         """
         return (await self._embed_batch([self._settings.prefixes.query + text], nullcontext))[0]
 
-    async def _in_turn(self, texts: list[str]) -> list[Vector]:
+    async def _embed_in_slot(self, texts: list[str]) -> list[Vector]:
         async with self._slots:
             return await self._embed_batch(texts, self._pressure.turn)
 
     async def _embed_batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
-        planned = self._plan_request(texts)
-        async with self._account.hold(planned, now=self._clock()):
+        settings, now = self._settings, self._clock()
+        tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
+        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
+        planned = PlannedCall(
+            source=self._account.source(),
+            cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
+            until=now + timedelta(seconds=longest),
+        )
 
-            async def request_in_turn() -> list[Vector]:
-                async with turn():
-                    return await self._request_vectors(texts, planned.source)
+        async def request_in_turn() -> list[Vector]:
+            async with turn():
+                return await self._request_vectors(texts, planned.source)
 
+        async with self._account.hold(planned, now=now):
             return await retry_faults(
                 request_in_turn,
                 retries=self._retries,
                 longest_wait=_LONGEST_WAIT,
                 time_left=lambda: _LONGEST_WAIT,
             )
-
-    def _plan_request(self, texts: list[str]) -> PlannedCall:
-        settings = self._settings
-        tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
-        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
-        return PlannedCall(
-            source=self._account.source(),
-            cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
-            until=self._clock() + timedelta(seconds=longest),
-        )
 
     async def _request_vectors(self, texts: list[str], source: BudgetSource) -> list[Vector]:
         settings, endpoint = self._settings, self._endpoint

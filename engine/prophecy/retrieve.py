@@ -217,22 +217,22 @@ class Retriever:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None
             )
+        if isinstance(asked, OnlyWords):
+            notice, rerank = asked.notice, asked.rerank
+        else:
+            notice, rerank = describe_partial_vectors(asked), None
+            tuned = self._meaning.reranker if self._meaning else None
+            if tuned and tuned.is_tuned(corpus):  # it predicts which of the best few are useful
+                rerank = tuned
         return RetrievedCandidates(
             terms=terms,
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
             model=question.space.model if question else None,
-            notice=asked.notice
-            if isinstance(asked, OnlyWords)
-            else describe_partial_vectors(asked),
-            rerank=asked.rerank if isinstance(asked, OnlyWords) else self._tuned_reranker(corpus),
+            notice=notice,
+            rerank=rerank,
             expansion=expanded,
         )
-
-    def _tuned_reranker(self, corpus: Corpus) -> HeadlineReranker | None:
-        """Return what predicts which of the best few are useful, if it can."""
-        reranker = self._meaning.reranker if self._meaning else None
-        return reranker if reranker and reranker.is_tuned(corpus) else None
 
     async def _find_nearest_texts(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters

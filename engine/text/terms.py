@@ -189,7 +189,10 @@ def headline_terms(
     `readings` are of `words`, and may be in more languages: words that the headline's own language
     drops as stop words are dropped in all. A hyphenated word has the weight of one word.
     """
-    firsts = _first_places(readings)
+    first: dict[tuple[int, str, str], Reading] = {}  # without repetitions in a word: "bye-bye"
+    for reading in sorted(readings, key=lambda reading: reading.position):
+        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
+    firsts = list(first.values())
     if own := find_own_language(words, firsts):
         telling = {r.unit for r in firsts if r.language == own}
         firsts = [r for r in firsts if r.unit in telling]
@@ -271,11 +274,3 @@ def without_repeats(terms: Sequence[Term]) -> list[Term]:
             distinct.append(term)
         seen |= set(term.lexemes)
     return distinct
-
-
-def _first_places(readings: Iterable[Reading]) -> list[Reading]:
-    """Drop repetitions of a lexeme within its word: "bye-bye"."""
-    first: dict[tuple[int, str, str], Reading] = {}
-    for reading in sorted(readings, key=lambda reading: reading.position):
-        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
-    return list(first.values())
