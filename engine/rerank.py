@@ -12,7 +12,7 @@ from engine.budget import PlannedCall
 from engine.embed.local import ModelProcess, Urgency, how_to_get, is_installed
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.errors import ModelUnreachable, SettingsError
-from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, too_slow
+from engine.llm.endpoint import Fault, endpoint_of, no_scores, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import Transport
 from engine.messages import Message
@@ -55,7 +55,7 @@ class RemoteReranker:
         clock: Callable[[], datetime],
     ) -> None:
         self._settings, self._account, self._clock = settings, account, clock
-        self._endpoint = rerank_endpoint(settings, api_key)
+        self._endpoint = endpoint_of(settings, api_key)
         self.name = f"{self._endpoint.host}/{settings.model}".rstrip("/")
         self._inference = False  # whether it is Text Embeddings Inference
         self._transport = Transport(
@@ -282,15 +282,11 @@ class MeaningReranker:
             (vector,) = await self._embedder.embed_documents([text])
             self._pace = (self._pace + (clock() - began) / _measure_effort(text)) / 2
             left -= _measure_effort(text)
-            cosines.append(_measure_cosine(asked, vector))
+            product = sum(a * b for a, b in zip(asked, vector, strict=True))
+            lengths = sum(a * a for a in asked) * sum(b * b for b in vector)
+            cosines.append(product / lengths**0.5 if lengths else 0.0)
         return cosines
 
 
 def _measure_effort(text: str) -> int:
     return _EACH + len(text)
-
-
-def _measure_cosine(vector: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(vector, other, strict=True))
-    lengths = sum(a * a for a in vector) * sum(b * b for b in other)
-    return product / lengths**0.5 if lengths else 0.0

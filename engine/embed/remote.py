@@ -10,7 +10,7 @@ import orjson
 
 from engine.budget import BudgetSource, PlannedCall
 from engine.errors import CorpusWithheld, ModelRateLimited
-from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, too_slow
+from engine.llm.endpoint import Fault, endpoint_of, no_vectors, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import FIRST_WAIT, Transport, retry_faults
 from engine.llm.wire import read_usage
@@ -66,21 +66,16 @@ def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | N
     data = payload.get("data")
     found: dict[int, Vector] = {}
     for place, item in enumerate(data if isinstance(data, list) else []):
-        vector = _read_vector(item.get("embedding")) if isinstance(item, Mapping) else None
-        if vector is None:
+        vector = item.get("embedding") if isinstance(item, Mapping) else None
+        if not isinstance(vector, list) or not vector:
+            return None
+        if not all(isinstance(value, int | float) and math.isfinite(value) for value in vector):
             return None
         index = item.get("index")
         found[index if isinstance(index, int) else place] = vector
     if set(found) != set(range(number)):
         return None
     return [found[place] for place in range(number)]
-
-
-def _read_vector(value: object) -> list[float] | None:
-    if not isinstance(value, list) or not value:
-        return None
-    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
-    return numbers if len(numbers) == len(value) else None
 
 
 def read_json_object(content: bytes) -> Mapping[str, object]:
@@ -114,7 +109,7 @@ class RemoteEmbedder(Closable):
         self._account = account
         self._clock = clock
         self.dimensions = settings.dimensions or None
-        self._endpoint = embeddings_endpoint(settings, api_key)
+        self._endpoint = endpoint_of(settings, api_key)
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
         self.name = settings.prefixes.name_space(f"{self._endpoint.host}/{settings.model}{wanted}")
         self._slots = asyncio.Semaphore(settings.at_once)
