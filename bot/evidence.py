@@ -21,7 +21,7 @@ from db.search.nearest import CorpusVocabulary, SetAside
 from engine.budget import Budget
 from engine.embed.fill import BATCH, NullEmbedder
 from engine.errors import CorpusWithheld, WebSearchError
-from engine.llm.endpoint import Consent, embeddings_endpoint, rerank_endpoint
+from engine.llm.endpoint import Consent, endpoint_of
 from engine.messages import Message
 from engine.ports import Embedder, Reranker
 from engine.prophecy.meaning import HeadlineReranker
@@ -171,7 +171,7 @@ class _RemoteRerankers:
         self, settings: Settings, database: Database, local: Rerankers, stack: AsyncExitStack
     ) -> None:
         self._key = reveal_secret(settings.secrets.rerank_api_key)
-        rerank_endpoint(settings.rerank, self._key)  # raises SettingsError now
+        endpoint_of(settings.rerank, self._key)  # raises SettingsError now
         self._settings, self._database = settings, database
         self._local, self._stack = local, stack
         self._consent = Consent(
@@ -323,7 +323,7 @@ class _Remote:
 
     def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
         # Raises SettingsError now rather than at the first search.
-        embeddings_endpoint(settings.embeddings, reveal_secret(settings.secrets.embeddings_api_key))
+        endpoint_of(settings.embeddings, reveal_secret(settings.secrets.embeddings_api_key))
         self._settings = settings
         self._consent = Consent(
             base_url=settings.embeddings.base_url,

@@ -149,7 +149,18 @@ def resolve_corpus(
     if name in without:
         raise CorpusNotFound(Message("Corpus {name} is left out by the query itself.", name=name))
     if name:
-        return _of_kind(corpus_named(corpora, name), kinds)
+        corpus = corpus_named(corpora, name)
+        if kinds and corpus.kind not in kinds:
+            raise NotAnswerable(
+                Message(
+                    "Corpus {name} is of kind {kind}, not {kinds}.",
+                    name=corpus.name,
+                    kind=corpus.kind,
+                    kinds=" or ".join(kinds),
+                ),
+                fix=Message("Name another corpus, or another kind."),
+            )
+        return corpus
     candidates = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
     if len(candidates) > 1:
         names = ", ".join(corpus.name for corpus in candidates)
@@ -270,20 +281,6 @@ def outdated_notice(corpus: Corpus) -> Message | None:
     return Message(
         "Corpus {name} is not indexed anew yet: some of its texts may be missed.", name=corpus.name
     )
-
-
-def _of_kind(corpus: Corpus, kinds: Sequence[Kind]) -> Corpus:
-    if kinds and corpus.kind not in kinds:
-        raise NotAnswerable(
-            Message(
-                "Corpus {name} is of kind {kind}, not {kinds}.",
-                name=corpus.name,
-                kind=corpus.kind,
-                kinds=" or ".join(kinds),
-            ),
-            fix=Message("Name another corpus, or another kind."),
-        )
-    return corpus
 
 
 def _none_of(kinds: Sequence[Kind]) -> CorpusNotFound:

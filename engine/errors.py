@@ -354,9 +354,14 @@ def explain_error(error: BaseException) -> str:
     if isinstance(error, StorageError) and type(error) is not StorageError:
         came_from = [type(cause).__name__ for cause in _list_causes(error)][1:]
         return ", from ".join([f"{type(error).__name__}: {error}", *came_from])
-    return ", from ".join(
-        f"{type(cause).__name__} ({_format_places(cause)})" for cause in _list_causes(error)
-    )
+    explained = []
+    for cause in _list_causes(error):
+        calls = " > ".join(  # that led to it, outermost first
+            f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"
+            for frame, line in traceback.walk_tb(cause.__traceback__)
+        )
+        explained.append(f"{type(cause).__name__} ({calls})")
+    return ", from ".join(explained)
 
 
 def _list_causes(error: BaseException) -> Iterator[BaseException]:
@@ -368,11 +373,3 @@ def _list_causes(error: BaseException) -> Iterator[BaseException]:
         yield current
         hidden = current.__suppress_context__
         current = current.__cause__ or (None if hidden else current.__context__)
-
-
-def _format_places(error: BaseException) -> str:
-    """Return the calls that led to the error, outermost first: "module:line function"."""
-    return " > ".join(
-        f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-    )

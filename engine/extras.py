@@ -41,24 +41,21 @@ class Installation:
         """Return the command that adds extras, or other packages, to this environment."""
         sources = self.sources if extras else None
         wanted = [*packages, *(package for extra in extras for package in self._packages_of(extra))]
+        editable = ["--editable"] if self.editable else []
         if self.tool == "pipx":
             return shlex.join(["pipx", "inject", self.environment, *wanted])
         if self.tool == "uv tool" and self.sources:
-            return self._uv_tool({*self.extras, *extras}, [*self.beside, *packages])
+            # Everything again: uv keeps nothing of before.
+            options = [part for beside in (*self.beside, *packages) for part in ("--with", beside)]
+            named = ",".join(sorted({*self.extras, *extras}))
+            source = f"{self.sources}[{named}]" if named else self.sources
+            return shlex.join(["uv", "tool", "install", *options, *editable, source])
         pip = [self.python, "-m", "pip", "install"]
         if self.tool != "pip":
             pip = ["uv", "pip", "install", "--python", self.python]
         if not sources:
             return shlex.join([*pip, *wanted])
-        option = ["--editable"] if self.editable else []
-        return shlex.join([*pip, *option, f"{sources}[{','.join(extras)}]"])
-
-    def _uv_tool(self, extras: set[str], beside: list[str]) -> str:
-        """Return the command that installs everything again: uv keeps nothing of before."""
-        options = [part for package in beside for part in ("--with", package)]
-        suffix = f"[{','.join(sorted(extras))}]" if extras else ""
-        option = ["--editable"] if self.editable else []
-        return shlex.join(["uv", "tool", "install", *options, *option, f"{self.sources}{suffix}"])
+        return shlex.join([*pip, *editable, f"{sources}[{','.join(extras)}]"])
 
     def _packages_of(self, extra: str) -> Iterator[str]:
         for line in self.requires:

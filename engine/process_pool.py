@@ -159,9 +159,13 @@ class Worker:
         self, process: Process, hear: NoteHandler | None, patience: float
     ) -> tuple[bytes, bytes]:
         """Pass on the notes, and return the letter and the content of the frame after them."""
+        stdout = _require_pipe(process.stdout)
         while True:
             async with asyncio.timeout(patience):
-                letter, content = await _read_frame(_require_pipe(process.stdout))
+                letter, length = HEADER.unpack(await stdout.readexactly(HEADER.size))
+                if length > LARGEST:  # which counts as greed
+                    return OUT_OF_MEMORY, b""
+                content = await stdout.readexactly(length)
             if letter != NOTE:
                 return letter, content
             # The time the owner takes to reply does not count against the worker.
@@ -232,14 +236,6 @@ async def _spawn_process(limits: Limits) -> Process:
         )
     except OSError as exc:
         raise _build_start_error() from exc
-
-
-async def _read_frame(stdout: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Return the letter and the content of a frame; one that is too large counts as greed."""
-    letter, length = HEADER.unpack(await stdout.readexactly(HEADER.size))
-    if length > LARGEST:
-        return OUT_OF_MEMORY, b""
-    return letter, await stdout.readexactly(length)
 
 
 def _require_pipe(pipe: _Pipe | None) -> _Pipe:

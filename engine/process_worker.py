@@ -118,7 +118,9 @@ def _as_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, PresagioError):
-        return _list_error_parts(value)
+        # Its class, or the nearest base that can be sent, and its message.
+        name = next(kind.__name__ for kind in type(value).__mro__ if kind in _CROSSING)
+        return [name, message_json(value.message), value.fix and message_json(value.fix)]
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     raise TypeError(f"{type(value).__name__} does not cross")
@@ -135,13 +137,18 @@ def _build_converter(kind: Any) -> _Converter | None:
         return None
     if origin in (Union, UnionType):
         (other,) = (inner_kind for inner_kind in inner if inner_kind is not NoneType)
-        return _convert_optional(_build_converter(other))
+        unwrap = _build_converter(other)
+        return unwrap and (lambda value: None if value is None else unwrap(value))
     if not inner:
         return _convert_single(origin)
     if origin is tuple and inner[1:] != (...,):
-        return _convert_row([_build_converter(inner_kind) for inner_kind in inner])
+        row = [_build_converter(inner_kind) for inner_kind in inner]
+        return lambda values: tuple(
+            part(value) if part else value for part, value in zip(row, values, strict=True)
+        )
     if issubclass(origin, Mapping):
-        return _convert_values(_build_converter(inner[1]))
+        each = _build_converter(inner[1])
+        return each and (lambda values: {name: each(value) for name, value in values.items()})
     if issubclass(origin, Collection):
         return _convert_several(origin, _build_converter(inner[0]))
     raise TypeError(f"{kind} does not cross")
@@ -159,23 +166,6 @@ def _convert_single(kind: type[Any]) -> _Converter:
     if is_dataclass(kind):
         return _convert_record(kind)
     raise TypeError(f"{kind} does not cross")
-
-
-def _convert_optional(convert_it: _Converter | None) -> _Converter | None:
-    return convert_it and (lambda value: None if value is None else convert_it(value))
-
-
-def _convert_row(converters: Sequence[_Converter | None]) -> _Converter:
-    return lambda values: tuple(
-        converter(value) if converter else value
-        for converter, value in zip(converters, values, strict=True)
-    )
-
-
-def _convert_values(convert_it: _Converter | None) -> _Converter | None:
-    return convert_it and (
-        lambda values: {name: convert_it(value) for name, value in values.items()}
-    )
 
 
 def _convert_several(
@@ -200,12 +190,6 @@ def _convert_record(kind: type[Any]) -> _Converter:
         return kind(**values)
 
     return made
-
-
-def _list_error_parts(error: PresagioError) -> list[object]:
-    """Return the class of an error, or the nearest base that can be sent, and its message."""
-    name = next(kind.__name__ for kind in type(error).__mro__ if kind in _CROSSING)
-    return [name, message_json(error.message), error.fix and message_json(error.fix)]
 
 
 def _build_error(parts: Sequence[Any]) -> PresagioError:

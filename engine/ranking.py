@@ -191,7 +191,10 @@ def group_alike(
         own = _letter_pairs(key)
         may_be = _may_be_alike(key, own, keys, pairs, similarity)
         closest = process.extractOne(key, may_be, scorer=fuzz.ratio, score_cutoff=similarity)
-        if closest is None or _shares_item(candidate, groups[closest[2]]):
+        place = candidate.place
+        if closest is None or (
+            place and any(one.place and one.place.item == place.item for one in groups[closest[2]])
+        ):
             keys.append(key)
             pairs.append(own)
             groups.append([candidate])
@@ -228,19 +231,18 @@ def _may_be_alike(
     }
 
 
-def _shares_item(candidate: Candidate, group: Sequence[Candidate]) -> bool:
-    place = candidate.place
-    return place is not None and any(
-        earlier.place is not None and earlier.place.item == place.item for earlier in group
-    )
-
-
 def choose_eldest(group: Sequence[Candidate]) -> Candidate:
     """Return the oldest of near-identical texts, which are equally relevant.
 
     A text by somebody else is returned only if none is the account's own.
     """
-    return min(group, key=_build_seniority_key)
+
+    def build_key(candidate: Candidate) -> tuple[bool, bool, object, int]:
+        is_repost = bool(candidate.flags & Flag.REPOST)
+        is_cut = bool(candidate.flags & Flag.TRUNCATED)
+        return (is_repost, is_cut, order_by_date(candidate.created_at), candidate.id)
+
+    return min(group, key=build_key)
 
 
 def first_of_items(
@@ -261,9 +263,3 @@ def first_of_items(
 def strip_dress(text: str) -> str:
     """Return only the words of `text`: no links, no repost mark, no case, no punctuation."""
     return _NOT_WORD.sub(" ", _LINK.sub(" ", _REPOST.sub("", text))).strip().lower()
-
-
-def _build_seniority_key(candidate: Candidate) -> tuple[bool, bool, object, int]:
-    repost = bool(candidate.flags & Flag.REPOST)
-    cut = bool(candidate.flags & Flag.TRUNCATED)
-    return (repost, cut, order_by_date(candidate.created_at), candidate.id)

@@ -12,7 +12,7 @@ from engine.budget import PlannedCall
 from engine.embed.local import ModelProcess, Urgency, how_to_get, is_installed
 from engine.embed.native import CROSS_ENCODER, ModelChoice, score_pairs
 from engine.errors import ModelUnreachable, SettingsError
-from engine.llm.endpoint import Fault, no_scores, rerank_endpoint, too_slow
+from engine.llm.endpoint import Fault, endpoint_of, no_scores, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import Transport
 from engine.messages import Message
@@ -55,7 +55,7 @@ class RemoteReranker:
         clock: Callable[[], datetime],
     ) -> None:
         self._settings, self._account, self._clock = settings, account, clock
-        self._endpoint = rerank_endpoint(settings, api_key)
+        self._endpoint = endpoint_of(settings, api_key)
         self.name = f"{self._endpoint.host}/{settings.model}".rstrip("/")
         self._inference = False  # whether it is Text Embeddings Inference
         self._transport = Transport(
@@ -254,16 +254,13 @@ class MeaningReranker:
         scale = SCALES.get(self._embedder.name)
         if scale is None or not all(text.has_peers for text in texts):
             return [text.score for text in texts]
-        return [
-            (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
-            for text, cosine in zip(texts, await self._compare_texts(query, texts), strict=True)
-        ]
-
-    async def _compare_texts(self, query: str, texts: Sequence[ScoredText]) -> list[float]:
-        """Return the cosine of each text, stored or new."""
         new = [text.text[:_LONGEST_COMPARED] for text in texts if text.cosine is None]
         made = iter(await self._compare_new(query, new) if new else ())
-        return [next(made) if text.cosine is None else text.cosine for text in texts]
+        cosines = (next(made) if text.cosine is None else text.cosine for text in texts)
+        return [
+            (1 - _MEANING) * text.score + _MEANING * scale.place_on_scale(cosine)
+            for text, cosine in zip(texts, cosines, strict=True)
+        ]
 
     async def _compare_new(self, query: str, texts: Sequence[str]) -> list[float]:
         clock = asyncio.get_running_loop().time
@@ -285,15 +282,11 @@ class MeaningReranker:
             (vector,) = await self._embedder.embed_documents([text])
             self._pace = (self._pace + (clock() - began) / _measure_effort(text)) / 2
             left -= _measure_effort(text)
-            cosines.append(_measure_cosine(asked, vector))
+            product = sum(a * b for a, b in zip(asked, vector, strict=True))
+            lengths = sum(a * a for a in asked) * sum(b * b for b in vector)
+            cosines.append(product / lengths**0.5 if lengths else 0.0)
         return cosines
 
 
 def _measure_effort(text: str) -> int:
     return _EACH + len(text)
-
-
-def _measure_cosine(vector: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(vector, other, strict=True))
-    lengths = sum(a * a for a in vector) * sum(b * b for b in other)
-    return product / lengths**0.5 if lengths else 0.0

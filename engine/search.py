@@ -3,13 +3,15 @@
 Every datetime has a time zone. External ids are text, never numbers: they exceed 2**53.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain
 
-from engine.messages import Message
-from engine.values import DateKind, Flag, Usage
+from engine.messages import Message, join_messages
+from engine.values import DateKind, Flag, Usage, add_usage
 
 HIGHEST_JUDGMENT = 6
 FIRST_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
@@ -207,6 +209,25 @@ class Verdict:
     best: tuple[int, ...] = ()
     event: tuple[int, ...] = ()
     reasons: Mapping[int, str] = field(default_factory=dict)
+
+
+def join_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the outcome of judging all candidates of some verdicts, at least one."""
+    judging = [verdict for verdict in verdicts if verdict.scores]
+    usage = add_usage(verdict.usage for verdict in verdicts if not verdict.cached)
+    return replace(
+        judging[0] if judging else verdicts[0],
+        scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
+        kinds={key: kind for verdict in verdicts for key, kind in verdict.kinds.items()},
+        best=tuple(chain.from_iterable(verdict.best for verdict in verdicts)),
+        event=tuple(chain.from_iterable(verdict.event for verdict in verdicts)),
+        reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
+        usage=usage,
+        cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
+        notice=join_messages(*dict.fromkeys(verdict.notice for verdict in verdicts)),
+        withheld=all(verdict.withheld for verdict in verdicts),
+        damage=dict(sum((Counter(verdict.damage) for verdict in verdicts), Counter())),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

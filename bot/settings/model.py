@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from engine.budget import Budget, BudgetSource
 from engine.embed.native import SHIPPED
-from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.llm.endpoint import Endpoint, endpoint_of
 from engine.settings import UNLIMITED, HttpUrl, Rate, Section
 from engine.settings.fetching import (
     FetchSettings,
@@ -359,7 +359,7 @@ class Settings(Sections):
 
     def chat_endpoint(self) -> Endpoint:
         """Return the endpoint of the language model. Raises SettingsError."""
-        return chat_endpoint(self.llm, reveal_secret(self.secrets.openrouter_api_key))
+        return endpoint_of(self.llm, reveal_secret(self.secrets.openrouter_api_key))
 
     def has_model(self) -> bool:
         """Return whether a language model is configured. Raises SettingsError."""

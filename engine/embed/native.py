@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from engine.errors import SettingsError
 from engine.vectors import Prefixes
@@ -31,16 +31,6 @@ class ModelChoice:
     library: str
     name: str = ""
     prefixes: Prefixes = Prefixes()  # noqa: RUF009 - frozen
-
-
-class Vectors(Protocol):
-    """A loaded model that makes vectors."""
-
-    def documents(self, texts: list[str]) -> Any:
-        """Return the vector of each text, as rows of an array."""
-
-    def query(self, text: str) -> Any:
-        """Return the vector of a question, as an array."""
 
 
 def load_model(choice: ModelChoice) -> None:
@@ -110,25 +100,15 @@ class _Prefixed:
         return self._model.encode([self._prefixes.query + text])[0]
 
 
-def _load_model2vec(choice: ModelChoice) -> Vectors:
-    library = import_module("model2vec")
-    return _Prefixed(library.StaticModel.from_pretrained(choice.name), choice.prefixes)
-
-
-def _sentence_transformers(choice: ModelChoice) -> Vectors:
-    library = import_module("sentence_transformers")
-    return _Prefixed(library.SentenceTransformer(choice.name), choice.prefixes)
-
-
-def _cross_encoder(choice: ModelChoice) -> Any:
-    return import_module("sentence_transformers").CrossEncoder(choice.name)
-
-
 _LOADERS: Mapping[str, Callable[[ModelChoice], Any]] = {
     SHIPPED: lambda _: _Tuned(),
-    "model2vec": _load_model2vec,
-    "sentence-transformers": _sentence_transformers,
-    CROSS_ENCODER: _cross_encoder,
+    "model2vec": lambda choice: _Prefixed(
+        import_module("model2vec").StaticModel.from_pretrained(choice.name), choice.prefixes
+    ),
+    "sentence-transformers": lambda choice: _Prefixed(
+        import_module("sentence_transformers").SentenceTransformer(choice.name), choice.prefixes
+    ),
+    CROSS_ENCODER: lambda choice: import_module("sentence_transformers").CrossEncoder(choice.name),
 }
 EMBEDDING_LIBRARIES = tuple(library for library in _LOADERS if library != CROSS_ENCODER)
 

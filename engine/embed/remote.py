@@ -10,7 +10,7 @@ import orjson
 
 from engine.budget import BudgetSource, PlannedCall
 from engine.errors import CorpusWithheld, ModelRateLimited
-from engine.llm.endpoint import Fault, embeddings_endpoint, no_vectors, too_slow
+from engine.llm.endpoint import Fault, endpoint_of, no_vectors, too_slow
 from engine.llm.spending import Account
 from engine.llm.transport import FIRST_WAIT, Transport, retry_faults
 from engine.llm.wire import read_usage
@@ -66,21 +66,16 @@ def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | N
     data = payload.get("data")
     found: dict[int, Vector] = {}
     for place, item in enumerate(data if isinstance(data, list) else []):
-        vector = _read_vector(item.get("embedding")) if isinstance(item, Mapping) else None
-        if vector is None:
+        vector = item.get("embedding") if isinstance(item, Mapping) else None
+        if not isinstance(vector, list) or not vector:
+            return None
+        if not all(isinstance(value, int | float) and math.isfinite(value) for value in vector):
             return None
         index = item.get("index")
         found[index if isinstance(index, int) else place] = vector
     if set(found) != set(range(number)):
         return None
     return [found[place] for place in range(number)]
-
-
-def _read_vector(value: object) -> list[float] | None:
-    if not isinstance(value, list) or not value:
-        return None
-    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
-    return numbers if len(numbers) == len(value) else None
 
 
 def read_json_object(content: bytes) -> Mapping[str, object]:
@@ -114,7 +109,7 @@ class RemoteEmbedder(Closable):
         self._account = account
         self._clock = clock
         self.dimensions = settings.dimensions or None
-        self._endpoint = embeddings_endpoint(settings, api_key)
+        self._endpoint = endpoint_of(settings, api_key)
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
         self.name = settings.prefixes.name_space(f"{self._endpoint.host}/{settings.model}{wanted}")
         self._slots = asyncio.Semaphore(settings.at_once)
@@ -141,7 +136,7 @@ class RemoteEmbedder(Closable):
         prefixed = [self._settings.prefixes.document + text for text in texts]
         batch = self._settings.batch or REMOTE_BATCH
         requests = [
-            asyncio.create_task(self._in_turn(prefixed[start : start + batch]))
+            asyncio.create_task(self._embed_in_slot(prefixed[start : start + batch]))
             for start in range(0, len(prefixed), batch)
         ]
         try:
@@ -159,34 +154,31 @@ class RemoteEmbedder(Closable):
         """
         return (await self._embed_batch([self._settings.prefixes.query + text], nullcontext))[0]
 
-    async def _in_turn(self, texts: list[str]) -> list[Vector]:
+    async def _embed_in_slot(self, texts: list[str]) -> list[Vector]:
         async with self._slots:
             return await self._embed_batch(texts, self._pressure.turn)
 
     async def _embed_batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
-        planned = self._plan_request(texts)
-        async with self._account.hold(planned, now=self._clock()):
+        settings, now = self._settings, self._clock()
+        tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
+        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
+        planned = PlannedCall(
+            source=self._account.source(),
+            cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
+            until=now + timedelta(seconds=longest),
+        )
 
-            async def request_in_turn() -> list[Vector]:
-                async with turn():
-                    return await self._request_vectors(texts, planned.source)
+        async def request_in_turn() -> list[Vector]:
+            async with turn():
+                return await self._request_vectors(texts, planned.source)
 
+        async with self._account.hold(planned, now=now):
             return await retry_faults(
                 request_in_turn,
                 retries=self._retries,
                 longest_wait=_LONGEST_WAIT,
                 time_left=lambda: _LONGEST_WAIT,
             )
-
-    def _plan_request(self, texts: list[str]) -> PlannedCall:
-        settings = self._settings
-        tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
-        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
-        return PlannedCall(
-            source=self._account.source(),
-            cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
-            until=self._clock() + timedelta(seconds=longest),
-        )
 
     async def _request_vectors(self, texts: list[str], source: BudgetSource) -> list[Vector]:
         settings, endpoint = self._settings, self._endpoint

@@ -76,7 +76,8 @@ def explain_protection(
         if reason := _explain_protection(written):
             return reason
         word = _strip_word(written)
-        if word[:1].isupper() and len(word) > 1 and not _is_word(word, is_word):
+        parts = (part.casefold() for part in re.split(r"\W+", word) if part)
+        if word[:1].isupper() and len(word) > 1 and not all(map(is_word, parts)):
             return Message("A proper name that no dictionary has matches exactly and has no alias.")
     return None
 
@@ -119,10 +120,6 @@ def _is_named(text: str, names: Collection[str]) -> bool:
     return bool(names) and (
         fold_term(text) in names or any(fold_term(word) in names for word in text.split())
     )
-
-
-def _is_word(word: str, is_word: Dictionary) -> bool:
-    return all(is_word(part.casefold()) for part in re.split(r"\W+", word) if part)
 
 
 def _strip_word(written: str) -> str:
@@ -268,18 +265,15 @@ def terms_in(
         for end in range(start + 1, min(len(exact), start + 2 * glossary.longest) + 1):
             if end - 1 in read and not any(exact[start:end]):
                 places = range(start, end)
-                if aliases := glossary.of(_join_signatures(read, places)):
+                # Neighbouring words read as one phrase; stop words among them are skipped.
+                phrase = {
+                    language: tuple(
+                        lexeme for at in places for lexeme in read.get(at, {}).get(language, ())
+                    )
+                    for language in set(read[start]) & set(read[end - 1])
+                }
+                if aliases := glossary.of(phrase):
                     yield places, aliases
-
-
-def _join_signatures(read: Mapping[int, Signature], places: range) -> Signature:
-    """Read neighbouring words as one phrase; stop words among them are skipped."""
-    return {
-        language: tuple(
-            lexeme for place in places for lexeme in read.get(place, {}).get(language, ())
-        )
-        for language in set(read[places[0]]) & set(read[places[-1]])
-    }
 
 
 def list_expandable_words(query: Query, protected: Collection[str] = ()) -> list[Word]:

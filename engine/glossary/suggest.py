@@ -182,14 +182,12 @@ class Suggester:
 
 def write_request(terms: Sequence[AskedTerm]) -> str:
     """Return the user message: one JSON object per line."""
-    return "\n".join(_term_line(number, term) for number, term in enumerate(terms, start=1))
-
-
-def _term_line(number: int, term: AskedTerm) -> str:
-    line: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
-    if term.missed:
-        line["asked"] = True
-    return compact_json(line)
+    lines: list[dict[str, object]] = [
+        {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
+        | ({"asked": True} if term.missed else {})
+        for number, term in enumerate(terms, start=1)
+    ]
+    return "\n".join(map(compact_json, lines))
 
 
 def read_pairs(
@@ -200,16 +198,17 @@ def read_pairs(
     Entries that are not a pair of two of `terms` are left out and counted in `damage`, because a
     doubtful pair is worse than none. A pair given both as sure and as unsure counts as unsure.
     """
-    answer = _read_pairs(content[:_LONGEST_ANSWER].rpartition("</think>")[2])
-    if answer is None:
+    text = content[:_LONGEST_ANSWER].rpartition("</think>")[2]
+    named = [written.get("pairs") for written in find_objects(text)]
+    lists = [pairs for pairs in named if isinstance(pairs, list)]
+    if not lists:
         return None
     sure: dict[tuple[int, int], bool] = {}
-    for entry in answer:
-        if (read := _read_pair(entry, len(terms))) is None:
+    for entry in lists[-1]:
+        if (pair := _read_pair(entry, len(terms))) is None:
             damage["no_pair"] += 1
         else:
-            first, second, certain = read
-            sure[first, second] = sure.get((first, second), True) and certain
+            sure[pair] = sure.get(pair, True) and entry.get("sure") is True
     often = Counter(number for pair in sure for number in pair)
     bounded = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MAX_PAIRS}
     damage["too_many"] += len(sure) - len(bounded)
@@ -221,22 +220,8 @@ def read_pairs(
     )
 
 
-def _read_pairs(text: str) -> list[object] | None:
-    """Return the entries of the last JSON object in `text` that has "pairs"."""
-    lists = [
-        pairs for written in find_objects(text) if isinstance(pairs := written.get("pairs"), list)
-    ]
-    return lists[-1] if lists else None
-
-
-def _read_pair(entry: object, sent: int) -> tuple[int, int, bool] | None:
-    if not isinstance(entry, dict):
-        return None
-    first, second = (_valid_number(entry.get(name), sent) for name in ("a", "b"))
-    if first is None or second is None or first == second:
-        return None
-    return min(first, second), max(first, second), entry.get("sure") is True
-
-
-def _valid_number(value: object, sent: int) -> int | None:
-    return value if type(value) is int and 1 <= value <= sent else None
+def _read_pair(entry: object, sent: int) -> tuple[int, int] | None:
+    """Return the numbers of two terms, the smaller first."""
+    numbers = [entry.get("a"), entry.get("b")] if isinstance(entry, dict) else []
+    valid = sorted({each for each in numbers if type(each) is int and 1 <= each <= sent})
+    return (valid[0], valid[1]) if len(valid) == 2 else None

@@ -24,7 +24,7 @@ from engine.llm.asking import (
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message, join_messages
 from engine.ports import Cache
-from engine.search import Candidate, Headline, HitKind, Verdict
+from engine.search import Candidate, Headline, Verdict, join_verdicts
 from engine.text.clean import drop_links
 from engine.text.snippet import choose_window, find_words, one_line
 from engine.values import Corpus, add_usage
@@ -253,13 +253,24 @@ class Judge:
         stored = await self._cache.get(key)
         if stored is not None:  # already paid for
             return replace(stored, cached=True, usage=None)
-        attempt = await self._ask_model(corpus, request, now)
-        if attempt.miscounted:
+        attempts = [await self._ask_model(corpus, request, now)]
+        verdict = attempts[0].verdict
+        if attempts[0].miscounted:
             # Once more about what was left out, in blocks that are easier to count.
-            blocks = request.in_blocks(request.lines.keys() - attempt.scores.keys())
+            blocks = request.in_blocks(request.lines.keys() - verdict.scores.keys())
             answered = (self._ask_model(corpus, block, now) for block in blocks)
-            attempt.join(await asyncio.gather(*answered))
-        verdict = replace(attempt.verdict(), prompt_version=JUDGE.version)
+            attempts += await asyncio.gather(*answered)
+            verdict = join_verdicts([attempt.verdict for attempt in attempts])
+            # Each block named its own best; equal scores stay in the order of the blocks.
+            best = sorted(verdict.best, key=verdict.scores.__getitem__, reverse=True)[:MAX_BEST]
+            verdict = replace(verdict, best=tuple(best))
+        error = next((attempt.error for attempt in attempts if attempt.error), None)
+        verdict = replace(
+            verdict,
+            prompt_version=JUDGE.version,
+            notice=_describe_shortfall(len(request.ids), len(verdict.scores), error),
+            withheld=isinstance(error, CorpusWithheld),
+        )
         if len(verdict.scores) == len(request.ids):
             await self._cache.put(key, verdict, now=now)
         return verdict
@@ -277,16 +288,10 @@ class Judge:
 
 @dataclass(slots=True)
 class _AnswerAttempt:
-    """The results so far from the answers to a request: one or two, and those about its blocks."""
+    """What was read of the answer to a request, or of a second one that replaces it."""
 
     request: JudgeRequest
-    answers: list[ChatAnswer] = field(default_factory=list)
-    scores: dict[int, int] = field(default_factory=dict)
-    kinds: dict[int, HitKind] = field(default_factory=dict)
-    best: tuple[int, ...] = ()
-    event: tuple[int, ...] = ()
-    reasons: dict[int, str] = field(default_factory=dict)
-    damage: Counter[str] = field(default_factory=Counter)
+    verdict: Verdict = field(default_factory=lambda: Verdict(scores={}))
     error: ModelError | None = None
     miscounted: bool = False  # the model ended by itself, but read more or fewer candidates
 
@@ -296,63 +301,39 @@ class _AnswerAttempt:
         A repaired answer replaces what was read before. Both were paid for, and their faults count.
         """
         ids = (0, *self.request.ids)  # candidates are numbered from 1
-        sent = len(self.request.ids)
+        sent, before = len(self.request.ids), self.verdict
         read: JudgeAnswer = read_judgments(answer.content, sent=sent, finished=answer.finished)
-        self.answers.append(answer)
-        self.damage.update(read.damage)
-        self.scores = {ids[number]: score for number, score in read.scores.items()}
-        self.kinds = {ids[number]: kind for number, kind in read.kinds.items()}
-        self.best = tuple(ids[number] for number in read.best)
-        self.event = tuple(ids[number] for number in read.event)
-        # Asked for are the reasons of the best alone; where it named none, all are taken.
-        self.reasons = {
-            ids[number]: why
-            for number, why in read.reasons.items()
-            if (number in read.best or not read.best) and self.request.supports(ids[number], why)
-        }
+        self.verdict = Verdict(
+            scores={ids[number]: score for number, score in read.scores.items()},
+            kinds={ids[number]: kind for number, kind in read.kinds.items()},
+            best=tuple(ids[number] for number in read.best),
+            event=tuple(ids[number] for number in read.event),
+            # Asked for are the reasons of the best alone; where it named none, all are taken.
+            reasons={
+                ids[number]: why
+                for number, why in read.reasons.items()
+                if (number in read.best or not read.best)
+                and self.request.supports(ids[number], why)
+            },
+            model=answer.model,
+            usage=add_usage([before.usage, answer.usage]),
+            damage=dict(Counter(before.damage) + Counter(read.damage)),
+        )
         self.miscounted = answer.finished and read.count not in {None, sent}
         if read.damage:
             logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))
-        return bool(self.scores) or self.miscounted
+        return bool(read.scores) or self.miscounted
 
-    def join(self, blocks: Sequence["_AnswerAttempt"]) -> None:
-        """Add what was answered about blocks of the candidates."""
-        for block in blocks:
-            self.answers += block.answers
-            self.scores |= block.scores
-            self.kinds |= block.kinds
-            self.best += block.best
-            self.event += block.event
-            self.reasons |= block.reasons
-            self.damage.update(block.damage)
-            self.error = self.error or block.error
-        # Each block named its own best; equal scores stay in the order of the blocks.
-        self.best = tuple(sorted(self.best, key=lambda each: -self.scores[each])[:MAX_BEST])
 
-    def verdict(self) -> Verdict:
-        return Verdict(
-            scores=self.scores,
-            model=self.answers[-1].model if self.answers else None,
-            usage=add_usage(answer.usage for answer in self.answers),
-            notice=self._describe_shortfall(),
-            withheld=isinstance(self.error, CorpusWithheld),
-            damage=dict(self.damage),
-            event=self.event,
-            kinds=self.kinds,
-            best=self.best,
-            reasons=self.reasons,
+def _describe_shortfall(sent: int, judged: int, error: ModelError | None) -> Message | None:
+    if judged == sent:
+        return None
+    why = error.full_message if error else None
+    if judged:
+        partly = Message(
+            "The model judged {judged} of {sent} candidates.", judged=judged, sent=sent
         )
-
-    def _describe_shortfall(self) -> Message | None:
-        sent, judged = len(self.request.ids), len(self.scores)
-        why = self.error.full_message if self.error else None
-        if judged == sent:
-            return None
-        if judged:
-            partly = Message(
-                "The model judged {judged} of {sent} candidates.", judged=judged, sent=sent
-            )
-            return join_messages(partly, why)
-        if why:
-            return Message("Not judged: {reason}", reason=why)
-        return Message("Not judged: the model answered nothing that can be read.")
+        return join_messages(partly, why)
+    if why:
+        return Message("Not judged: {reason}", reason=why)
+    return Message("Not judged: the model answered nothing that can be read.")

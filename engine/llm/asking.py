@@ -52,14 +52,11 @@ class SingleFlight(Generic[T]):
         finally:
             flight.waiters -= 1
             if not flight.waiters:
-                await self._land_flight(key, flight)
-
-    async def _land_flight(self, key: str, flight: _Flight[T]) -> None:
-        # Removed first: a caller that arrives now must not join work that is being cancelled.
-        del self._flights[key]
-        if not flight.task.done():
-            flight.task.cancel()
-            await asyncio.wait([flight.task])
+                # Removed first: a caller that arrives now must not join work that is cancelled.
+                del self._flights[key]
+                if not flight.task.done():
+                    flight.task.cancel()
+                    await asyncio.wait([flight.task])
 
 
 class LastingFlight(Generic[T]):

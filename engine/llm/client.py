@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from engine.errors import ModelError, ModelPaused
-from engine.llm.endpoint import Consent, Fault, chat_endpoint, status_fault, too_slow
+from engine.llm.endpoint import Consent, Fault, endpoint_of, status_fault, too_slow
 from engine.llm.spending import Account, CallOutcomes, ChatSpending, Reservation, log_answer
 from engine.llm.transport import Transport, retry_faults
 from engine.llm.wire import (
@@ -97,10 +97,6 @@ class Breaker:
             self._open_until = self._clock() + self._pause
 
 
-def _ignore_error(_: ModelError) -> None:
-    """Ignore an error of which nobody wants to be told."""
-
-
 @dataclass(slots=True)
 class _Call:
     """One question under way, with the usage of its attempts so far."""
@@ -137,10 +133,10 @@ class ChatClient(Closable):
         self._spending = ChatSpending(account)
         self._clock = clock
         self._breaker = Breaker(failures=breaker_failures, pause=BREAKER_PAUSE, clock=clock)
-        self._failed: Callable[[ModelError], None] = _ignore_error
+        self._failed: Callable[[ModelError], object] | None = None
         self.outcomes = CallOutcomes()  # shared with the clients derived from this one
         self._refused_fields: set[str] = set()  # shared with the clients derived from this one
-        self._endpoint = chat_endpoint(settings, api_key)
+        self._endpoint = endpoint_of(settings, api_key)
         self._transport = Transport(
             self._endpoint,
             "chat/completions",
@@ -149,7 +145,7 @@ class ChatClient(Closable):
             headers={"X-OpenRouter-Title": "Presagio"},
         )
 
-    def report_to(self, failed: Callable[[ModelError], None]) -> None:
+    def report_to(self, failed: Callable[[ModelError], object]) -> None:
         """Call `failed` with each error that a call raises, but for those of hurried calls."""
         self._failed = failed
 
@@ -176,7 +172,7 @@ class ChatClient(Closable):
         """
         effort = self._settings.reasoning_effort and "minimal"
         hurried = self.with_limits(seconds, longest_answer=longest_answer)
-        hurried._failed = _ignore_error
+        hurried._failed = None
         return hurried._copy_with_changes(retries=0, reasoning_effort=effort)
 
     def with_limits(self, seconds: float, *, longest_answer: int, model: str = "") -> Self:
@@ -236,7 +232,8 @@ class ChatClient(Closable):
         try:
             return await self._complete_messages(messages, schema, purpose, now)
         except ModelError as error:
-            self._failed(error)
+            if self._failed:
+                self._failed(error)
             raise
 
     async def _complete_messages(

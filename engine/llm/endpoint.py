@@ -25,15 +25,16 @@ from engine.settings.models import EmbeddingSettings, LlmSettings, RerankSetting
 from engine.text.address import read_host
 from engine.values import Corpus
 
+Section = Literal["llm", "embeddings", "rerank"]
 _KEYS = {
     "llm": "OPENROUTER_API_KEY",
     "embeddings": "EMBEDDINGS_API_KEY",
     "rerank": "RERANK_API_KEY",
 }
-_DEFAULTS = {
-    "llm": LlmSettings().base_url,
-    "embeddings": EmbeddingSettings().base_url,
-    "rerank": RerankSettings().base_url,
+_SECTIONS: Mapping[Section, type[LlmSettings | EmbeddingSettings | RerankSettings]] = {
+    "llm": LlmSettings,
+    "embeddings": EmbeddingSettings,
+    "rerank": RerankSettings,
 }
 QUOTE_LENGTH = 160
 # Also matches keys that the server has already masked: "sk-ab***yz".
@@ -97,7 +98,7 @@ class Endpoint:
     Raises SettingsError for an unusable address or key.
     """
 
-    section: Literal["llm", "embeddings", "rerank"]
+    section: Section
     base_url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
@@ -107,7 +108,7 @@ class Endpoint:
         if not _is_web_address(self.base_url):
             raise SettingsError(
                 Message("{section}.base_url is not an http(s) address.", section=self.section),
-                fix=Message("Example: {url}", url=_DEFAULTS[self.section]),
+                fix=Message("Example: {url}", url=_SECTIONS[self.section]().base_url),
             )
         key = self.api_key
         if key is not None and not (key and key.isascii() and key.isprintable() and " " not in key):
@@ -153,29 +154,21 @@ class Endpoint:
         return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
 
 
-def chat_endpoint(settings: LlmSettings, api_key: str | None) -> Endpoint:
-    """Return the endpoint for completions. Raises SettingsError."""
-    return Endpoint(
-        section="llm", base_url=settings.base_url, model=settings.model, api_key=api_key
-    )
+def endpoint_of(
+    settings: LlmSettings | EmbeddingSettings | RerankSettings, api_key: str | None
+) -> Endpoint:
+    """Return the endpoint of a section of the settings; one for re-ranking may have only one model.
 
-
-def embeddings_endpoint(settings: EmbeddingSettings, api_key: str | None) -> Endpoint:
-    """Return the endpoint for embeddings. Raises SettingsError, also if no model is named."""
-    if not settings.model:
+    Raises SettingsError, also if no model for embeddings is named.
+    """
+    if isinstance(settings, EmbeddingSettings) and not settings.model:
         raise SettingsError(
             Message("[embeddings] model is empty."),
             fix=Message("Name the model that the endpoint should use."),
         )
+    section = next(name for name, kind in _SECTIONS.items() if isinstance(settings, kind))
     return Endpoint(
-        section="embeddings", base_url=settings.base_url, model=settings.model, api_key=api_key
-    )
-
-
-def rerank_endpoint(settings: RerankSettings, api_key: str | None) -> Endpoint:
-    """Return the endpoint for re-ranking, which may have only one model. Raises SettingsError."""
-    return Endpoint(
-        section="rerank", base_url=settings.base_url, model=settings.model, api_key=api_key
+        section=section, base_url=settings.base_url, model=settings.model, api_key=api_key
     )
 
 
@@ -271,28 +264,13 @@ def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
     )
 
 
-def bad_address(endpoint: Endpoint) -> ModelRefused:
-    """Return the error for an address that the HTTP client cannot use."""
-    return ModelRefused(
-        Message("The address of the model cannot be used."), fix=_check_address(endpoint)
-    )
-
-
-def too_long(endpoint: Endpoint, number: int) -> ModelAnswerInvalid:
-    """Return the error for an answer of more than `number` bytes."""
-    return ModelAnswerInvalid(
-        Message("The answer of {host} passes {number} bytes.", host=endpoint.host, number=number),
-        fix=_check_address(endpoint),
-    )
-
-
 def unreadable_answer(what: Message, endpoint: Endpoint) -> ModelAnswerInvalid:
     """Return the error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
         Message(
             "The answer of {host} is no chat completion: it {what}.", host=endpoint.host, what=what
         ),
-        fix=_check_address(endpoint),
+        fix=advise_address(endpoint),
     )
 
 
@@ -348,7 +326,8 @@ def _describe_fix(status: int, endpoint: Endpoint) -> Message:
     }.get(status, Message("Check {section}.model ({model}).", section=section, model=model))
 
 
-def _check_address(endpoint: Endpoint) -> Message:
+def advise_address(endpoint: Endpoint) -> Message:
+    """Return what to do about an address that leads to no such server."""
     return Message("Check {section}.base_url.", section=endpoint.section)
 
 

@@ -9,15 +9,14 @@ from typing import TypeVar
 import httpx
 import stamina
 
-from engine.errors import ModelRefused, ModelUnreachable
+from engine.errors import ModelAnswerInvalid, ModelRefused, ModelUnreachable
 from engine.fetch import http_date
 from engine.llm.endpoint import (
     Endpoint,
     Fault,
-    bad_address,
+    advise_address,
     model_unreachable,
     status_fault,
-    too_long,
     too_slow,
 )
 from engine.llm.wire import said_by
@@ -190,7 +189,8 @@ class Transport:
             message = Message("No connection to {host}.", host=endpoint.host)
             raise Fault(model_unreachable(endpoint, message)) from exc
         except httpx.InvalidURL as exc:
-            raise Fault(bad_address(endpoint)) from exc
+            unusable = Message("The address of the model cannot be used.")
+            raise Fault(ModelRefused(unusable, fix=advise_address(endpoint))) from exc
         except httpx.HTTPError as exc:
             reason = Message(
                 "The connection to {host} broke ({reason}).",
@@ -208,5 +208,9 @@ class Transport:
         async for chunk in response.aiter_bytes():
             content += chunk
             if len(content) > self._max_bytes:
-                raise Fault(too_long(self._endpoint, self._max_bytes))
+                endpoint, number = self._endpoint, self._max_bytes
+                message = Message(
+                    "The answer of {host} passes {number} bytes.", host=endpoint.host, number=number
+                )
+                raise Fault(ModelAnswerInvalid(message, fix=advise_address(endpoint)))
         return bytes(content)

@@ -73,22 +73,15 @@ def request_body(
     if schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": dict(schema)}
     if openrouter:
-        strict = schema is not None and "response_format" not in refused
-        body |= _openrouter_fields(settings, strict=strict)
+        if settings.fallback_models:
+            body["models"] = list(settings.fallback_models)
+        if settings.reasoning_effort:
+            body["reasoning"] = {"effort": settings.reasoning_effort, "exclude": True}
+        if schema is not None and "response_format" not in refused:
+            body["provider"] = {"require_parameters": True}
     elif settings.reasoning_effort:
         body["reasoning_effort"] = settings.reasoning_effort
     return {name: value for name, value in body.items() if name not in refused}
-
-
-def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, object]:
-    fields: dict[str, object] = {}
-    if settings.fallback_models:
-        fields["models"] = list(settings.fallback_models)
-    if settings.reasoning_effort:
-        fields["reasoning"] = {"effort": settings.reasoning_effort, "exclude": True}
-    if strict:
-        fields["provider"] = {"require_parameters": True}
-    return fields
 
 
 def read_completion(body: bytes, endpoint: Endpoint) -> dict[str, object]:
@@ -141,7 +134,9 @@ def error_in_payload(payload: Mapping[str, object]) -> tuple[int, str] | None:
         return None
     if not isinstance(error, Mapping):
         return FAILED_AFTER_START, str(error)
-    return _status_of(error.get("code")), _text_of(error)
+    code = str(error.get("code"))
+    status = int(code) if code.isascii() and code.isdigit() and len(code) == 3 else 0
+    return status if status >= 400 else FAILED_AFTER_START, _text_of(error)
 
 
 def said_by(body: bytes) -> str:
@@ -158,12 +153,6 @@ def _text_of(error: Mapping[str, object]) -> str:
         if error.get(name):
             return str(error[name])
     return json.dumps(error, ensure_ascii=False)
-
-
-def _status_of(code: object) -> int:
-    text = str(code)
-    status = int(text) if text.isascii() and text.isdigit() and len(text) == 3 else 0
-    return status if status >= 400 else FAILED_AFTER_START
 
 
 def read_usage(payload: Mapping[str, object]) -> Usage | None:
@@ -251,14 +240,10 @@ def _require_answer(
             )
         )
     if reason == "length":
-        raise Fault(_cut_error(tokens))
-
-
-def _cut_error(tokens: int) -> ModelAnswerCut:
-    return ModelAnswerCut(
-        Message("The model used all of its {number} tokens before it answered.", number=tokens),
-        fix=Message("Raise llm.max_completion_tokens."),
-    )
+        cut = Message(
+            "The model used all of its {number} tokens before it answered.", number=tokens
+        )
+        raise Fault(ModelAnswerCut(cut, fix=Message("Raise llm.max_completion_tokens.")))
 
 
 def _first_choice(payload: Mapping[str, object]) -> Mapping[str, object]:

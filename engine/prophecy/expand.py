@@ -7,14 +7,14 @@ can name the words they use.
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 from engine.corpora import ArchiveSummary
-from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
+from engine.errors import BudgetExhausted, CorpusWithheld, ModelPaused
 from engine.judge.judge import AUTHOR_LENGTH, DESCRIPTION_LENGTH, HEADLINE_LENGTH
 from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
@@ -63,7 +63,7 @@ def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
         if isinstance(phrases := written.get("phrases"), list)
     ]
     read = lists[-1] if lists else _list_phrases(text)
-    return tuple(_choose_phrases(_clean_phrases(read), headline)) if lists or read else None
+    return tuple(_choose_phrases(read, headline)) if lists or read else None
 
 
 def _list_phrases(text: str) -> list[object]:
@@ -79,18 +79,15 @@ def _list_phrases(text: str) -> list[object]:
     return [] if "{" in text else _BULLET.findall(text)
 
 
-def _clean_phrases(read: Iterable[object]) -> Iterator[str]:
-    for phrase in read:
-        text = next(iter(phrase.values()), None) if isinstance(phrase, dict) else phrase
-        if isinstance(text, str):
-            words = [word for word in text.split() if "//" not in word and "www." not in word]
-            yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
-
-
-def _choose_phrases(phrases: Iterable[str], headline: str) -> list[str]:
+def _choose_phrases(read: Iterable[object], headline: str) -> list[str]:
     seen = {"", make_searchable(headline).casefold()}
     kept: list[str] = []
-    for phrase in phrases:
+    for written in read:
+        text = next(iter(written.values()), None) if isinstance(written, dict) else written
+        if not isinstance(text, str):
+            continue
+        words = [word for word in text.split() if "//" not in word and "www." not in word]
+        phrase = one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
         key = make_searchable(phrase).casefold()
         if key not in seen and _WORD.search(key):
             seen.add(key)
@@ -225,8 +222,7 @@ class PhrasesRequest:
         archive["languages"] = list(corpus.read_in)
         if years := self.summary.years:
             archive["years"] = f"{years[0]}-{years[1]}"
-        request = {"headline": self.headline, "archive": archive}
-        return compact_json(request)
+        return compact_json({"headline": self.headline, "archive": archive})
 
     @property
     def key(self) -> str:
@@ -291,47 +287,35 @@ class Expander:
         return named or Expansion(late=True)
 
     async def _ask_for_phrases(self, request: PhrasesRequest, now: datetime) -> Expansion:
-        attempt, started = _AnswerAttempt(request), self._clock()
+        expansion, usable, started = Expansion(), False, self._clock()
+
+        def parse(answer: ChatAnswer) -> bool:
+            nonlocal expansion, usable
+            phrases = read_phrases(answer.content, headline=request.headline)
+            usable = phrases is not None
+            if not usable:
+                logger.warning("%s named no phrases that can be read", answer.model)
+            expansion = Expansion(
+                phrases=phrases or (),
+                model=answer.model,
+                prompt_version=EXPANSION.version,
+                usage=answer.usage,
+            )
+            return usable
+
         question = ModelQuestion(
             prompt=EXPANSION,
             content=request.content,
             corpora=[request.corpus],
             purpose=PURPOSE,
         )
-        error = await ask_and_repair(self._client, question, attempt.parse, now=now)
+        error = await ask_and_repair(self._client, question, parse, now=now)
         seconds = self._clock() - started
         self._punctuality.took(seconds, answered=error is None)
-        if error is not None:
-            _log(error)
-        elif attempt.usable:
-            await self._cache.put(request.key, attempt.expansion, now=now)
-        return replace(attempt.expansion, seconds=seconds)
-
-
-@dataclass(slots=True)
-class _AnswerAttempt:
-    """The result of reading the answer to a request."""
-
-    request: PhrasesRequest
-    expansion: Expansion = field(default_factory=Expansion)
-    usable: bool = False
-
-    def parse(self, answer: ChatAnswer) -> bool:
-        """Read the answer; return True if it is usable."""
-        phrases = read_phrases(answer.content, headline=self.request.headline)
-        self.usable = phrases is not None
-        if not self.usable:
-            logger.warning("%s named no phrases that can be read", answer.model)
-        self.expansion = Expansion(
-            phrases=phrases or (),
-            model=answer.model,
-            prompt_version=EXPANSION.version,
-            usage=answer.usage,
-        )
-        return self.usable
-
-
-def _log(error: ModelError) -> None:
-    """Log why there are no phrases, as a warning if it is a fault rather than a rule or a pause."""
-    expected = isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused)
-    logger.log(logging.INFO if expected else logging.WARNING, "not expanded: %s", error.message)
+        if error is not None:  # a warning if it is a fault rather than a rule or a pause
+            expected = isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused)
+            level = logging.INFO if expected else logging.WARNING
+            logger.log(level, "not expanded: %s", error.message)
+        elif usable:
+            await self._cache.put(request.key, expansion, now=now)
+        return replace(expansion, seconds=seconds)

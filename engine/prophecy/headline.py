@@ -53,7 +53,11 @@ def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     written = _OVERRIDES.sub("", _LINK.sub(" ", message.replace("\0", " ")))
     text = _BLANKS.sub(" ", first_paragraph(written)).strip()
     text = _VIA.sub("", text)
-    return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rsplit(" ", 1)[0]
+    unlabelled = _LABEL.sub("", text)
+    text = unlabelled if _WORDS.search(unlabelled) else text  # it may be a label alone
+    return Headline(text=_without_source(text), original=message, date=date)
 
 
 def first_paragraph(text: str) -> str:
@@ -63,18 +67,6 @@ def first_paragraph(text: str) -> str:
         paragraph for paragraph in paragraphs if len(_WORDS.findall(paragraph)) >= _FEWEST_OF_TITLE
     )
     return next(titles, text)
-
-
-def _cut(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    return text[:_LONGEST].rsplit(" ", 1)[0]
-
-
-def _without_label(text: str) -> str:
-    """Drop "Breaking:" or "En vivo |" from the beginning, unless nothing else is left."""
-    rest = _LABEL.sub("", text)
-    return rest if _WORDS.search(rest) else text
 
 
 def _without_source(text: str) -> str:

@@ -1,6 +1,5 @@
 """The answers of several corpora to one headline as one answer. Pure."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -8,7 +7,7 @@ from itertools import chain
 from engine.corpora import ALL
 from engine.messages import Message, join_messages
 from engine.prophecy.score import level_hits, order_hits
-from engine.search import Expansion, Hit, Prophecy, Term, Verdict
+from engine.search import Expansion, Hit, Prophecy, Term, join_verdicts
 from engine.text.address import name_voice
 from engine.values import Corpus, add_usage
 
@@ -37,7 +36,7 @@ def merge_prophecies(
         near=near,
         terms=_merge_terms(prophecies),
         candidates=tuple(chain.from_iterable(answered.candidates for answered in prophecies)),
-        verdict=_merge_verdicts([answered.verdict for answered in prophecies]),
+        verdict=join_verdicts([answered.verdict for answered in prophecies]),
         coverage=max(answered.coverage for answered in prophecies),
         notice=_join_distinct(answered.notice for answered in prophecies),
         mode=by_meaning.mode,
@@ -87,24 +86,6 @@ def _merge_terms(prophecies: Sequence[Prophecy]) -> tuple[Term, ...]:
                 read_in={**before.read_in, **term.read_in},
             )
     return tuple(terms.values())
-
-
-def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
-    judging = [verdict for verdict in verdicts if verdict.scores]
-    usage = add_usage(verdict.usage for verdict in verdicts if not verdict.cached)
-    return replace(
-        judging[0] if judging else verdicts[0],
-        scores={key: score for verdict in verdicts for key, score in verdict.scores.items()},
-        kinds={key: kind for verdict in verdicts for key, kind in verdict.kinds.items()},
-        best=tuple(chain.from_iterable(verdict.best for verdict in verdicts)),
-        event=tuple(chain.from_iterable(verdict.event for verdict in verdicts)),
-        reasons={key: why for verdict in verdicts for key, why in verdict.reasons.items()},
-        usage=usage,
-        cached=bool(judging) and all(verdict.cached for verdict in judging) and usage is None,
-        notice=_join_distinct(verdict.notice for verdict in verdicts),
-        withheld=all(verdict.withheld for verdict in verdicts),
-        damage=dict(sum((Counter(verdict.damage) for verdict in verdicts), Counter())),
-    )
 
 
 def _merge_expansions(expansions: Sequence[Expansion]) -> Expansion:

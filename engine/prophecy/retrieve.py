@@ -27,7 +27,7 @@ from engine.prophecy.meaning import (
 from engine.ranking import fuse_rankings, idf, list_ranks
 from engine.search import Candidate, Expansion, Filters, Mode, Term
 from engine.text.clean import camel_parts, make_searchable
-from engine.text.language import NAMES, language_code
+from engine.text.language import NAMES
 from engine.text.terms import folded_words
 from engine.values import Corpus
 from engine.vectors import WORD_COUNTERS
@@ -72,7 +72,9 @@ def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Cor
         return candidate
     lexemes = [lexeme for place in candidate.matched for lexeme in terms[place].lexemes]
     words, parts = _split_names(candidate, lexemes)
-    language = _find_language(candidate, corpus) if several else ""
+    # The language in which its words are stored.
+    language = NAMES.get(candidate.lang or "", "")
+    language = language if language in corpus.read_in else corpus.language
     matched = {
         place: frequency
         for place, frequency in candidate.matched.items()
@@ -91,13 +93,6 @@ def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Cor
 
     share = weigh(matched) / (weigh(candidate.matched) or 1.0)
     return replace(candidate, matched=matched, bm25=candidate.bm25 * share)
-
-
-def _find_language(candidate: Candidate, corpus: Corpus) -> str:
-    """Return the language in which the words of a text are stored."""
-    code = language_code(candidate.lang) if candidate.lang else None
-    name = NAMES.get(code, "") if code else ""
-    return name if name in corpus.read_in else corpus.language
 
 
 def _split_names(candidate: Candidate, lexemes: Collection[str]) -> tuple[list[str], list[str]]:
@@ -217,22 +212,22 @@ class Retriever:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None
             )
+        if isinstance(asked, OnlyWords):
+            notice, rerank = asked.notice, asked.rerank
+        else:
+            notice, rerank = describe_partial_vectors(asked), None
+            tuned = self._meaning.reranker if self._meaning else None
+            if tuned and tuned.is_tuned(corpus):  # it predicts which of the best few are useful
+                rerank = tuned
         return RetrievedCandidates(
             terms=terms,
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
             model=question.space.model if question else None,
-            notice=asked.notice
-            if isinstance(asked, OnlyWords)
-            else describe_partial_vectors(asked),
-            rerank=asked.rerank if isinstance(asked, OnlyWords) else self._tuned_reranker(corpus),
+            notice=notice,
+            rerank=rerank,
             expansion=expanded,
         )
-
-    def _tuned_reranker(self, corpus: Corpus) -> HeadlineReranker | None:
-        """Return what predicts which of the best few are useful, if it can."""
-        reranker = self._meaning.reranker if self._meaning else None
-        return reranker if reranker and reranker.is_tuned(corpus) else None
 
     async def _find_nearest_texts(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters

@@ -189,7 +189,12 @@ class Scorer:
         scored.sort(key=lambda hit: (hit.candidate.id not in strong, *self._build_order_key(hit)))
         if not self.passages:
             scored = first_of_items(scored, lambda hit: hit.candidate.place)
-        best = _promote_first_own([hit for hit in scored if hit.candidate.id in strong])
+        best = [hit for hit in scored if hit.candidate.id in strong]
+        if all(hit.parts["judgment"] is None for hit in best):
+            # Unjudged, the best of the author's own words comes first, whatever its score: a repost
+            # or a quotation passes on somebody else's.
+            own = next((hit for hit in best if hit.candidate.flags.passed_on is None), None)
+            best.sort(key=lambda hit: hit is not own)
         hits = _number_hits(best, limit, after=0)
         weak = (
             hit for hit in scored if hit.parts["judgment"] != 0 and hit.candidate.id not in strong
@@ -299,17 +304,6 @@ def _measure_multiple(value: float | None, minimum: float) -> float:
     if value is None:
         return 0.0
     return value / minimum if minimum else math.inf
-
-
-def _promote_first_own(hits: list[Hit]) -> list[Hit]:
-    """Return unjudged hits with the best of the author's own words first, whatever its score.
-
-    A repost or a quotation passes on somebody else's words. The others keep their order.
-    """
-    if any(hit.parts["judgment"] is not None for hit in hits):
-        return hits
-    own = next((hit for hit in hits if hit.candidate.flags.passed_on is None), None)
-    return hits if own is None else [own, *(hit for hit in hits if hit is not own)]
 
 
 def _number_hits(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:

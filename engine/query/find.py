@@ -164,18 +164,13 @@ def compute_features(
     return {name: _FEATURES[name](document, context, profile) for name in profile.weights}
 
 
-def _measure_recency(
-    document: FoundDocument, context: FeatureContext, profile: KindProfile
-) -> float | None:
-    written = document.candidate.created_at
-    return (
-        weigh_recency(written, context.now, profile.decay_days) if context.now and written else None
-    )
-
-
 _FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
     "lexical": lambda document, asked, _: lexical_share(document.candidate.bm25, asked.reference),
-    "recency": _measure_recency,
+    "recency": lambda document, asked, profile: (
+        weigh_recency(written, asked.now, profile.decay_days)
+        if asked.now and (written := document.candidate.created_at)
+        else None
+    ),
     "role": lambda document, _, profile: is_preferred(document.role, profile.preferred_roles),
     "thread": lambda document, asked, _: (
         weigh_focus(asked.threads.get(document.thread, 1) - 1) if document.thread else 0.0

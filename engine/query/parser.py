@@ -111,10 +111,10 @@ class _Reader:
 
     def parts(self) -> Iterator[_Part]:
         """Yield the parts of the text."""
-        while self._skip_to(_may_begin_part):
+        while self._skip_to(lambda here: here in '-"#@' or _is_word(here)):
             negated = self._skip_minus()
             if negated:
-                self._skip_to(_begins_or_blank)
+                self._skip_to(lambda here: here in '"#@' or here.isspace() or _is_word(here))
             yield from self._read_part(negated)
 
     def _read_part(self, negated: bool) -> Iterator[_Part]:
@@ -189,23 +189,19 @@ class _Reader:
         elif negated:
             yield _build_unit_part(Word(_trim_punctuation(run)), negated)
         else:
-            yield from _build_word_part(_trim_punctuation(run))
+            word = _trim_punctuation(run)
+            if word == "OR":
+                yield _Part()
+            elif word != "AND":  # what AND says holds without it
+                yield _build_unit_part(Word(word), negated=False)
+            if word == "NOT":
+                yield _Part(notice=_NOT)
 
     def _read_value(self, rest: str) -> str | None:
         """Return the value of a filter: the rest of its run, or the quoted text that follows."""
         if rest:
             return _trim_punctuation(rest)
         return self._read_quoted() if self._here == '"' else None
-
-
-def _build_word_part(word: str) -> Iterator[_Part]:
-    """Yield a word, unless it is an operator; AND says what holds without it."""
-    if word == "OR":
-        yield _Part()
-    elif word != "AND":
-        yield _build_unit_part(Word(word), negated=False)
-    if word == "NOT":
-        yield _Part(notice=_NOT)
 
 
 def _build_filter_part(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
@@ -235,14 +231,6 @@ def _is_word(character: str) -> bool:
     if character.isalnum():
         return True
     return bool(character) and unicodedata.category(character).startswith("M")
-
-
-def _may_begin_part(character: str) -> bool:
-    return character in '-"#@' or _is_word(character)
-
-
-def _begins_or_blank(character: str) -> bool:
-    return character in '"#@' or character.isspace() or _is_word(character)
 
 
 def _begins_name(character: str) -> bool:

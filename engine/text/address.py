@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from engine.search import Candidate
 from engine.values import Corpus
@@ -92,7 +92,11 @@ def canonical_address(url: str) -> str | None:
     """
     try:
         parts = urlsplit(url.strip())
-        host, port = _read_host(parts), parts.port
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+        if ":" in host:
+            host = f"[{host}]"
+        elif not host.isascii():
+            host = host.encode("idna").decode()
     except ValueError:  # includes UnicodeError
         return None
     scheme = parts.scheme.lower()
@@ -138,10 +142,3 @@ def link_key(url: str) -> str | None:
     if not host or not (path or query):
         return None
     return f"{host}{port}{path}{'?' if query else ''}{query}"
-
-
-def _read_host(parts: SplitResult) -> str:
-    host = (parts.hostname or "").rstrip(".")
-    if ":" in host:
-        return f"[{host}]"
-    return host.lower() if host.isascii() else host.encode("idna").decode()

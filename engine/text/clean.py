@@ -121,7 +121,11 @@ def without_markup(text: str) -> str:
     Only signs that are surely markup go. Numbers in brackets stay.
     """
     text = _drop_invisible(html.unescape(html.unescape(text[:_LONGEST])))
-    text = _LINKED.sub(_keep_link_text, _without_tags(_BLOCK.sub("", text)))
+    # The text of a link stays; a linked number is still a citation.
+    text = _LINKED.sub(
+        lambda match: f"[{match[1]}]" if match[1].strip().isdigit() else match[1],
+        _without_tags(_BLOCK.sub("", text)),
+    )
     for _ in range(_NESTED):
         text = _EMPHASIS.sub(r"\2", text)
     return text
@@ -156,7 +160,7 @@ def _without_tags(text: str) -> str:
     named = [(match[1], (match[2] or "").lower()) for match in _TAG.finditer(text)]
     closed = {name for slash, name in named if slash} & {name for slash, name in named if not slash}
 
-    def replace_entity(match: re.Match[str]) -> str:
+    def replace_tag(match: re.Match[str]) -> str:
         name = (match[2] or "").lower()
         if match[2] is None or (
             name in _ELEMENTS and (name in _ALONE or name in closed or "=" in match[3])
@@ -164,29 +168,21 @@ def _without_tags(text: str) -> str:
             return " "
         return match[0]  # "the <b> element" is about one
 
-    return _TAG.sub(replace_entity, text)
+    return _TAG.sub(replace_tag, text)
 
 
 def _drop_invisible(text: str) -> str:
     """Drop invisible characters: controls, joiners, direction marks, surrogates, unassigned."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_seen_character, text))
-
-
-def _seen_character(character: str) -> str:
-    if character == "\n":
-        return character
-    category = unicodedata.category(character)
-    if category in {"Cc", "Zl", "Zp"}:
-        return " "
-    return "" if category.startswith("C") else character
-
-
-def _keep_link_text(match: re.Match[str]) -> str:
-    """Keep the text of a link; a linked number is still a citation."""
-    words = match[1]
-    return f"[{words}]" if words.strip().isdigit() else words
+    seen = []
+    for character in text:
+        category = unicodedata.category(character)
+        if character == "\n" or not category.startswith(("C", "Zl", "Zp")):
+            seen.append(character)
+        elif category in {"Cc", "Zl", "Zp"}:
+            seen.append(" ")
+    return "".join(seen)
 
 
 def make_searchable(text: str) -> str:
@@ -200,22 +196,24 @@ def make_searchable(text: str) -> str:
     "t"). The result is NFKC, without control characters, single-spaced. Linear in the length of
     `text`.
     """
-    return _build_search_text(text, _mark_tag)
+    return _build_search_text(text, lambda match: _split_tag(match[1]))
 
 
 def _build_search_text(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if not (text.isascii() and text.isprintable()):
-        text = _normalise_text(text)
+        text = normalise_form("NFKC", _ODD.sub(_plain_character, text))
     text = drop_links(text)
     if "@" in text or "#" in text:
         text = _TAGGED.sub(tagged, _REPOST.sub("", text))
     text = text.replace("_", " ")
     if "'" in text:
-        text = _without_contractions(text)
+        if "'t" in text or "'T" in text:
+            text = _NEGATION.sub(" ", text)
+        text = _ENDING.sub(" ", text)
     if "&" in text:
         text = _AMPERSAND.sub("", text)
     if "." in text:
-        text = _HOMONYM.sub(_drop_stops, text)
+        text = _HOMONYM.sub(lambda match: f" {match[0].upper().replace('.', _STOP)} ", text)
         text = _INITIALISM.sub("", text)
         text = _DOUBLED_INITIALISM.sub("", text)
     text = _GLUE.sub(" ", _THOUSANDS.sub("", text))
@@ -258,14 +256,11 @@ def normalise_form(form: Form, text: str) -> str:
 def _thin_marks(run: re.Match[str]) -> str:
     characters, marks = [], 0
     for character in run[0]:
-        marks = marks + 1 if _decomposes_to_mark(character) else 0
+        is_mark = unicodedata.combining(character) or character in _WRITTEN_MARKS
+        marks = marks + 1 if is_mark else 0
         if marks <= _MOST_MARKS:
             characters.append(character)
     return "".join(characters)
-
-
-def _decomposes_to_mark(character: str) -> bool:
-    return bool(unicodedata.combining(character)) or character in _WRITTEN_MARKS
 
 
 def fold_case_and_accents(text: str) -> str:
@@ -280,7 +275,11 @@ def camel_parts(word: str) -> tuple[str, ...]:
     Parts end at underscores, between letters and digits, before a capital that follows a lower-case
     letter, and before the last capital of a run ("NATOSummit" gives NATO, Summit).
     """
-    return tuple(part for piece in word.split("_") for part in _cased_parts(piece) if part)
+    parts = []
+    for piece in word.split("_"):
+        cuts = [0, *(at for at in range(1, len(piece)) if _starts_part(piece, at)), len(piece)]
+        parts += [piece[start:end] for start, end in pairwise(cuts)]
+    return tuple(filter(None, parts))
 
 
 def clean_for_display(text: str) -> str:
@@ -292,9 +291,14 @@ def clean_for_display(text: str) -> str:
     """
     for _ in range(2):
         if "&" in text:
-            text = _HALF_ENTITY.sub(_complete_entity, _ENTITY.sub(_decode_entity, text))
-    if text.startswith('"""'):
-        text = _unquote_field(text)
+            text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+            text = _HALF_ENTITY.sub(
+                lambda match: match[1] or html.unescape(f"&{match[2] or match[3] or 'amp'};"), text
+            )
+    if text.startswith('"""'):  # a quoted field
+        parts = text[1:].split('""')
+        parts[-1] = parts[-1].removesuffix('"')
+        text = text[2:] if any('"' in part for part in parts) else '"'.join(parts)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return make_storable(text)
@@ -317,25 +321,6 @@ def unguard_cell(text: str) -> str:
     return _GUARDED.sub("", text)
 
 
-def _unquote_field(text: str) -> str:
-    """Return a text that starts with three quotes, a quoted CSV field, without its quoting."""
-    parts = text[1:].split('""')
-    parts[-1] = parts[-1].removesuffix('"')
-    return text[2:] if any('"' in part for part in parts) else '"'.join(parts)
-
-
-def _decode_entity(match: re.Match[str]) -> str:
-    return html.unescape(match[0])
-
-
-def _complete_entity(match: re.Match[str]) -> str:
-    return match[1] or html.unescape(f"&{match[2] or match[3] or 'amp'};")
-
-
-def _drop_stops(match: re.Match[str]) -> str:
-    return f" {match[0].upper().replace('.', _STOP)} "
-
-
 def _unless_shouted(match: re.Match[str]) -> str:
     text = match.string
     before = _WORD.findall(text, max(0, match.start() - _NEAR), match.start())[-_NEIGHBOURS:]
@@ -344,10 +329,6 @@ def _unless_shouted(match: re.Match[str]) -> str:
     if near and all(map(str.isupper, near)):
         return match[0]
     return f" {_STOP.join(match[0])} "
-
-
-def _normalise_text(text: str) -> str:
-    return normalise_form("NFKC", _ODD.sub(_plain_character, text))
 
 
 def _plain_character(match: re.Match[str]) -> str:
@@ -386,15 +367,6 @@ def _join_words(words: str) -> str:
     return _HOMONYM.sub(lambda match: match[0].replace(".", ""), words).casefold()
 
 
-def _mark_tag(match: re.Match[str]) -> str:
-    return _split_tag(match[1])
-
-
-def _cased_parts(piece: str) -> list[str]:
-    cuts = [0, *(i for i in range(1, len(piece)) if _starts_part(piece, i)), len(piece)]
-    return [piece[start:end] for start, end in pairwise(cuts)]
-
-
 def _starts_part(piece: str, i: int) -> bool:
     before, here = piece[i - 1], piece[i]
     if before.isdigit() != here.isdigit():
@@ -402,9 +374,3 @@ def _starts_part(piece: str, i: int) -> bool:
     if not here.isupper():
         return False
     return before.islower() or (before.isupper() and piece[i + 1 : i + 2].islower())
-
-
-def _without_contractions(text: str) -> str:
-    if "'t" in text or "'T" in text:
-        text = _NEGATION.sub(" ", text)
-    return _ENDING.sub(" ", text)

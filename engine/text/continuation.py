@@ -69,22 +69,21 @@ def join_posts(posts: Iterable[tuple[Post, Post]]) -> list[JoinedText]:
         if thread[-1] is not post:
             thread.append(post)
         last[post.id] = thread
-    return [_join(thread) for thread in threads if len(thread) > 1]
+    return [
+        JoinedText(
+            first=first.id,
+            rest=tuple(part.id for part in rest),
+            text="\n".join(part.text for part in rest),
+            search_text=" ".join(part.search_text for part in rest),
+        )
+        for first, *rest in threads
+        if rest
+    ]
 
 
 def _has_room(thread: Sequence[Post], post: Post) -> bool:
     length = sum(len(part.text) for part in (*thread, post))
     return len(thread) < MAX_PARTS and length <= MAX_LENGTH
-
-
-def _join(thread: Sequence[Post]) -> JoinedText:
-    first, *rest = thread
-    return JoinedText(
-        first=first.id,
-        rest=tuple(part.id for part in rest),
-        text="\n".join(part.text for part in rest),
-        search_text=" ".join(part.search_text for part in rest),
-    )
 
 
 def is_continuation(before: Post, post: Post) -> bool:

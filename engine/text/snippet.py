@@ -141,8 +141,11 @@ def narrow_excerpt(text: str, excerpt: Excerpt, longest: int) -> Excerpt:
 def _cut_window(text: str, match: Spot | None, before: int, after: int) -> Excerpt:
     best = match or Spot(before, before, "")
     best = Spot(best.start, min(best.end, best.start + after), best.word)
-    start = _first_border(text, max(0, best.start - before), best.start)
-    end = _last_border(text, min(len(text), best.end + after), best.end)
+    start, end = max(0, best.start - before), min(len(text), best.end + after)
+    while 0 < start < best.start and not (text[start - 1].isspace() and not text[start].isspace()):
+        start += 1
+    while best.end < end < len(text) and not (text[end].isspace() and not text[end - 1].isspace()):
+        end -= 1
     return Excerpt(
         text=text[start:end],
         start=start,
@@ -156,41 +159,20 @@ def _cut_window(text: str, match: Spot | None, before: int, after: int) -> Excer
 def _find_best_match(matches: Sequence[tuple[Spot, float]], before: int, after: int) -> Spot | None:
     """Return the match with the greatest sum of weights around it, in linear time."""
     best, highest = None, 0.0
+    keys = [(spot.word.casefold(), weight) for spot, weight in matches]
     near: Counter[tuple[str, float]] = Counter()
     first = last = 0
     for centre, _ in matches:
         while last < len(matches) and matches[last][0].end <= centre.end + after:
-            near[_name_match(matches[last])] += 1
+            near[keys[last]] += 1
             last += 1
         while matches[first][0].start < centre.start - before:
-            near[_name_match(matches[first])] -= 1
+            near[keys[first]] -= 1
             first += 1
         worth = round(sum(weight for (_, weight), times in near.items() if times > 0), 9)
         if worth > highest:
             best, highest = centre, worth
     return best
-
-
-def _name_match(match: tuple[Spot, float]) -> tuple[str, float]:
-    return match[0].word.casefold(), match[1]
-
-
-def _first_border(text: str, at: int, limit: int) -> int:
-    """Return the first word boundary from `at` on, at most `limit`."""
-    if at == 0:
-        return 0
-    while at < limit and not (text[at - 1].isspace() and not text[at].isspace()):
-        at += 1
-    return at
-
-
-def _last_border(text: str, at: int, limit: int) -> int:
-    """Return the last word boundary up to `at`, at least `limit`."""
-    if at == len(text):
-        return at
-    while at > limit and not (text[at].isspace() and not text[at - 1].isspace()):
-        at -= 1
-    return at
 
 
 def voice_terms(

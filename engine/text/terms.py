@@ -189,7 +189,10 @@ def headline_terms(
     `readings` are of `words`, and may be in more languages: words that the headline's own language
     drops as stop words are dropped in all. A hyphenated word has the weight of one word.
     """
-    firsts = _first_places(readings)
+    first: dict[tuple[int, str, str], Reading] = {}  # without repetitions in a word: "bye-bye"
+    for reading in sorted(readings, key=lambda reading: reading.position):
+        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
+    firsts = list(first.values())
     if own := find_own_language(words, firsts):
         telling = {r.unit for r in firsts if r.language == own}
         firsts = [r for r in firsts if r.unit in telling]
@@ -210,13 +213,10 @@ def headline_terms(
         for place, of_word in groupby(slots, key=lambda slot: slot.place)
         for slot, weight in _weigh_parts(list(of_word), words[place])
     ]
-    return _note_languages(terms, candidates) if len(languages) > 1 else terms
-
-
-def _note_languages(terms: Sequence[Term], readings: Iterable[Reading]) -> list[Term]:
-    """Return the terms with the languages that make each of their lexemes."""
+    if len(languages) < 2:
+        return terms
     read_in: dict[str, set[str]] = defaultdict(set)
-    for reading in readings:
+    for reading in candidates:
         read_in[reading.lexeme].add(reading.language)
     return [
         replace(term, read_in={name: frozenset(read_in[name]) for name in term.lexemes})
@@ -261,7 +261,8 @@ def _word_to_show(slot: Slot, word: str) -> str:
 
 def find_misspelt(terms: Sequence[Term]) -> list[Term]:
     """Return the terms to find neighbours for: the first few long unknown words."""
-    return [term for term in terms if _may_be_misspelt(term)][:_MAX_MISSPELT]
+    long = (term for term in terms if len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha())
+    return [term for term in long if not term.document_frequency][:_MAX_MISSPELT]
 
 
 def without_repeats(terms: Sequence[Term]) -> list[Term]:
@@ -273,16 +274,3 @@ def without_repeats(terms: Sequence[Term]) -> list[Term]:
             distinct.append(term)
         seen |= set(term.lexemes)
     return distinct
-
-
-def _may_be_misspelt(term: Term) -> bool:
-    unknown = not term.document_frequency
-    return unknown and len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha()
-
-
-def _first_places(readings: Iterable[Reading]) -> list[Reading]:
-    """Drop repetitions of a lexeme within its word: "bye-bye"."""
-    first: dict[tuple[int, str, str], Reading] = {}
-    for reading in sorted(readings, key=lambda reading: reading.position):
-        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
-    return list(first.values())

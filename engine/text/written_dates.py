@@ -82,7 +82,10 @@ def find_day_order(values: Iterable[object]) -> DayOrder:
     """Return what dates such as 23/05/2019 show about the order in a column."""
     seen, is_open = set[DayOrder](), False
     for value in values:
-        match = isinstance(value, str) and _YEAR_LAST.fullmatch(_day_part(value))
+        if not isinstance(value, str):
+            continue
+        clock = _CLOCK.search(value)
+        match = _YEAR_LAST.fullmatch(_trim_day(value[: clock.start()] if clock else value))
         if not match or match[2] == ".":
             continue
         first, second = int(match[1]), int(match[3])
@@ -140,26 +143,23 @@ def names_zone(value: object) -> bool | None:
     """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
     if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
         return None
-    try:
-        return read_written_date(value, True).tzinfo is not None
-    except RecordError:
-        try:
-            return read_written_date(value, False).tzinfo is not None
-        except RecordError:
-            return None
+    moment = _read_in_any_order(value)
+    return None if moment is None else moment.tzinfo is not None
 
 
 def is_time(value: object) -> bool:
     """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value.strip()):
-        return False
+    is_text = isinstance(value, str) and not _NUMBER.fullmatch(value.strip())
+    return is_text and _read_in_any_order(value) is not None
+
+
+def _read_in_any_order(value: object) -> datetime | None:
     for order in (True, False):
         try:
-            read_written_date(value, order)
+            return read_written_date(value, order)
         except RecordError:
             continue
-        return True
-    return False
+    return None
 
 
 def _refuse_time(value: object) -> RecordError:
@@ -197,18 +197,12 @@ def _read_words(text: str, is_day_first: bool | None) -> datetime:
     zone, rest = (_read_zone(match), after[match.end() :]) if match else (None, after)
     year, month, day = read_day(f"{text[: clock.start()]} {rest}", is_day_first)
     fraction = int((clock[4] or "0").ljust(6, "0")[:6])
-    return datetime(
-        year, month, day, _read_hour(clock), int(clock[2]), int(clock[3] or 0), fraction, zone
-    )
-
-
-def _read_hour(clock: re.Match[str]) -> int:
     hour = int(clock[1])
-    if not clock[5]:
-        return hour
-    if not 1 <= hour <= 12:
-        raise ValueError(clock[0])
-    return hour % 12 + (12 if clock[5].lower() == "p" else 0)
+    if half := clock[5]:  # "a" or "p"
+        if not 1 <= hour <= 12:
+            raise ValueError(clock[0])
+        hour = hour % 12 + (12 if half.lower() == "p" else 0)
+    return datetime(year, month, day, hour, int(clock[2]), int(clock[3] or 0), fraction, zone)
 
 
 def _read_zone(match: re.Match[str]) -> tzinfo | None:
@@ -220,7 +214,10 @@ def _read_zone(match: re.Match[str]) -> tzinfo | None:
         raise ValueError(match[0])
     if not name and not offset:
         return None
-    return timezone(timedelta(hours=hours) + _read_offset(offset or "+0"))
+    digits = (offset or "+0")[1:].replace(":", "")
+    hour, minutes = (digits, "0") if len(digits) <= 2 else (digits[:-2], digits[-2:])
+    size = timedelta(hours=int(hour), minutes=int(minutes))
+    return timezone(timedelta(hours=hours) + (-size if offset and offset[0] == "-" else size))
 
 
 @lru_cache(maxsize=64)
@@ -229,19 +226,6 @@ def _zone_at(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, OSError) as exc:
         raise ValueError(name) from exc
-
-
-def _read_offset(text: str) -> timedelta:
-    digits = text[1:].replace(":", "")
-    hours, minutes = (digits, "0") if len(digits) <= 2 else (digits[:-2], digits[-2:])
-    size = timedelta(hours=int(hours), minutes=int(minutes))
-    return -size if text[0] == "-" else size
-
-
-def _day_part(text: str) -> str:
-    """Return the day of a time, without the clock and what follows it."""
-    clock = _CLOCK.search(text)
-    return _trim_day(text[: clock.start()] if clock else text)
 
 
 def _trim_day(day: str) -> str:
@@ -277,7 +261,8 @@ def _drop_weekday(words: list[str], text: str) -> list[str]:
         return words
     comes_first = _month_named(spoken[1]) is not None
     day = spoken[0] if comes_first else spoken[1]
-    is_weekday = _is_weekday(day) or (comes_first and _BEFORE_COMMA.match(text) is not None)
+    is_known = len(day) >= 3 and any(name.startswith(day) for name in _WEEKDAYS)
+    is_weekday = is_known or (comes_first and _BEFORE_COMMA.match(text) is not None)
     left = list(words)
     if is_weekday:
         left.remove(day)
@@ -308,10 +293,6 @@ def _whole_year(digits: str) -> int:
 
 def _fold(word: str) -> str:
     return fold_case_and_accents(word.strip("."))
-
-
-def _is_weekday(word: str) -> bool:
-    return len(word) >= 3 and any(name.startswith(word) for name in _WEEKDAYS)
 
 
 def _month_named(word: str) -> int | None:

@@ -26,7 +26,7 @@ from engine.errors import (
 )
 from engine.judge.judge import JUDGE
 from engine.llm.client import ChatClient
-from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.llm.endpoint import Endpoint, endpoint_of
 from engine.llm.spending import Account, CallOutcome
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.llm.wire import ChatAnswer, PromptMessage
@@ -119,7 +119,7 @@ async def test_openrouter_gets_its_own_fields(
     ],
 )
 def test_the_host_decides_about_openrouter_fields(base_url: str, sent: bool) -> None:
-    assert chat_endpoint(LlmSettings(base_url=base_url), None).is_openrouter is sent
+    assert endpoint_of(LlmSettings(base_url=base_url), None).is_openrouter is sent
 
 
 # What comes back
@@ -432,7 +432,7 @@ async def test_a_key_that_the_server_echoes_is_masked(server: ModelServer, statu
 
 
 def test_the_repr_of_a_client_does_not_contain_the_key() -> None:
-    endpoint = chat_endpoint(LlmSettings(), KEY)
+    endpoint = endpoint_of(LlmSettings(), KEY)
     assert KEY not in f"{endpoint!r} {endpoint}"
 
 

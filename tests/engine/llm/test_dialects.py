@@ -11,7 +11,7 @@ import pytest
 from engine.errors import ModelDeclined
 from engine.judge.judge import JUDGE, Judge
 from engine.llm.client import ChatClient
-from engine.llm.endpoint import chat_endpoint
+from engine.llm.endpoint import endpoint_of
 from engine.llm.transport import check_model
 from engine.llm.wire import PromptMessage
 from engine.search import Headline, Verdict
@@ -62,7 +62,7 @@ async def test_each_dialect_is_judged_and_its_refusals_are_remembered(
 
 
 async def test_the_doctor_asks_in_each_dialect(server: DialectServer) -> None:
-    endpoint = chat_endpoint(LlmSettings(base_url=server.base_url, model="m"), None)
+    endpoint = endpoint_of(LlmSettings(base_url=server.base_url, model="m"), None)
     assert (await check_model(endpoint)).endswith("answered")
 
 

@@ -11,8 +11,7 @@ from engine.fetch import requested_pause
 from engine.llm.endpoint import (
     QUOTE_LENGTH,
     Endpoint,
-    chat_endpoint,
-    embeddings_endpoint,
+    endpoint_of,
     quote_answer,
 )
 from engine.settings.models import EmbeddingSettings, LlmSettings
@@ -40,10 +39,10 @@ def test_an_impossible_address_is_named_by_its_setting(url: str) -> None:
 @pytest.mark.parametrize("key", ["sk-secret\n", "sk secret", "sk-señal", "", "“sk-secret”"])
 def test_a_key_that_fits_no_header_is_refused_without_quoting_it(key: str) -> None:
     with pytest.raises(SettingsError, match="OPENROUTER_API_KEY") as raised:
-        chat_endpoint(LlmSettings(), key)
+        endpoint_of(LlmSettings(), key)
     assert "secret" not in str(raised.value)
     with pytest.raises(SettingsError, match="EMBEDDINGS_API_KEY"):
-        embeddings_endpoint(EmbeddingSettings(model="m"), key)
+        endpoint_of(EmbeddingSettings(model="m"), key)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,7 @@ def test_a_key_that_fits_no_header_is_refused_without_quoting_it(key: str) -> No
     ],
 )
 def test_openrouter_is_used_only_with_a_key(url: str, key: str | None, can: bool) -> None:
-    assert chat_endpoint(LlmSettings(base_url=url), key).can_be_asked is can
+    assert endpoint_of(LlmSettings(base_url=url), key).can_be_asked is can
 
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
