@@ -17,7 +17,7 @@ from typing import Literal
 from bot.app import App
 from bot.jobs.content import FeedNotice, content_to_json
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.posting.feeds import Feeds
 from engine.chat import Chat
 from engine.corpora import NEWS_CORPUS, Document
@@ -67,10 +67,9 @@ _AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 class News:
     """Writes the corpus of news, creating it if it is missing."""
 
-    def __init__(self, corpora: Corpora, documents: Documents, retention: Retention) -> None:
+    def __init__(self, corpora: Corpora, documents: Documents) -> None:
         self._corpora = corpora
         self._documents = documents
-        self._retention = retention
         self._corpus: Corpus | None = None
 
     async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
@@ -96,7 +95,7 @@ class News:
             corpus = await self._corpora.get(NEWS_CORPUS)
         except CorpusNotFound:  # no feed has brought anything yet
             return 0
-        return await self._retention.forget(corpus, before=before)
+        return await self._documents.forget(corpus, before=before)
 
     async def _load_corpus(self) -> Corpus:
         if self._corpus is None:
@@ -147,7 +146,7 @@ class FeedPoller:
         operators: Callable[[], Awaitable[Sequence[Chat]]] = _list_nobody,
     ) -> None:
         self.feeds = Feeds(app.database)
-        self.news = News(app.corpora, Documents(app.database), Retention(app.database))
+        self.news = News(app.corpora, Documents(app.database))
         self.fetcher = fetcher
         self.parser = parser
         self.settings = app.settings.polling
