@@ -80,7 +80,11 @@ class News:
         """
         if not headlines or not feed.configured:
             return
-        corpus = await self._load_corpus()
+        if self._corpus is None:
+            self._corpus = await self._corpora.ensure(
+                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
+            )
+        corpus = self._corpus
         documents = await asyncio.get_running_loop().run_in_executor(
             _WRITING, documents_of, feed, headlines
         )
@@ -96,13 +100,6 @@ class News:
         except CorpusNotFound:  # no feed has brought anything yet
             return 0
         return await self._documents.forget(corpus, before=before)
-
-    async def _load_corpus(self) -> Corpus:
-        if self._corpus is None:
-            self._corpus = await self._corpora.ensure(
-                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
-            )
-        return self._corpus
 
 
 def documents_of(feed: Feed, headlines: Sequence[NewHeadline]) -> dict[str, Document]:
@@ -213,21 +210,17 @@ class _Round:
                 await self._some_done()
         finally:
             await self._give_back()
-            self._log(time.perf_counter() - started)
+            if self._done or self._failed:
+                fields = {
+                    "feeds": self._done,
+                    "stories": self._stories,
+                    "failed": self._failed,
+                    "seconds": round(time.perf_counter() - started, 1),
+                }
+                logger.info("polled", extra={"fields": fields})
         if self._error:
             raise self._error
         return self._done
-
-    def _log(self, seconds: float) -> None:
-        if not (self._done or self._failed):
-            return
-        fields = {
-            "feeds": self._done,
-            "stories": self._stories,
-            "failed": self._failed,
-            "seconds": round(seconds, 1),
-        }
-        logger.info("polled", extra={"fields": fields})
 
     async def _claim_feeds(self) -> bool:
         """Claim more feeds when there is room for many; return whether there were any."""

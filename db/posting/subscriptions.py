@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 
 import asyncpg
 
@@ -91,18 +92,20 @@ class Finds(Store, sql="news"):
                 find_id = await connection.fetchval(self._sql["find_id"], story.id, corpus)
         return None if find_id is None else int(find_id)
 
-    async def find_promising(
-        self, corpora: Sequence[str], *, since: datetime, limit: int
+    async def find_waiting(
+        self,
+        state: Literal[FindState.PROMISING, FindState.UNJUDGED],
+        corpora: Sequence[str],
+        *,
+        since: datetime,
+        limit: int,
     ) -> list[Promising]:
-        """Return the finds since `since` that wait for the model, best coverage first."""
-        rows = await self._fetch_rows("promising", corpora, since, limit)
-        return [Promising(read_row(Story, row), row["corpus"], row["coverage"]) for row in rows]
-
-    async def find_unjudged(
-        self, corpora: Sequence[str], *, since: datetime, limit: int
-    ) -> list[Promising]:
-        """Return the finds since `since` that were left unjudged, best coverage first."""
-        rows = await self._fetch_rows("unjudged", corpora, since, limit)
+        """Return the finds since `since` that wait for the model, or were left unjudged, best
+        coverage first."""
+        async with self._database.connection() as connection:
+            # The state is no parameter, as promising finds have an index of their own.
+            statement = self._sql["waiting"].format(state=state.value)
+            rows = await connection.fetch(statement, corpora, since, limit)
         return [Promising(read_row(Story, row), row["corpus"], row["coverage"]) for row in rows]
 
     async def quiet_days(
