@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench.store import opened
 from bench.timing import Output, progress
-from db.connection import load_statements
-from db.corpus.corpora import Corpora, name_partition, postings_table
+from db.connection import load_statements, name_partition, postings_table
+from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.search.embeddings import Embeddings, KeptModel

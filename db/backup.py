@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import about_corpus, add_languages
+from db.connection import Connection, about_corpus, load_statements
+from db.corpus.corpora import add_languages
 from db.migrate import check_migrations, read_applied
 from db.pool import Database
 from db.programs import find_environment, run_client

@@ -1,12 +1,30 @@
-"""Connections: their types, the statements they run, and the driver's errors as the project's."""
+"""Connections: their statements, the values of their rows, the driver's errors as the project's.
 
+A connection counts the corpora it touches, and says which worker keeps a statement waiting:
+PostgreSQL does not give up a worker of Citus that hangs, and Citus seldom names one that was lost.
+docs/decisions/0063-placed.md
+"""
+
+import asyncio
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from enum import Enum
+from functools import cache, lru_cache, partial
 from importlib.resources import files
-from typing import TypeAlias
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import asyncpg
 
@@ -20,6 +38,12 @@ from engine.errors import (
 )
 from engine.messages import Message
 
+if TYPE_CHECKING:  # not generic at run time
+    _Connection = asyncpg.Connection[asyncpg.Record]
+else:
+    _Connection = asyncpg.Connection
+
+_T = TypeVar("_T")
 INTERRUPTED = (
     asyncpg.OperatorInterventionError,
     asyncpg.TransactionRollbackError,
@@ -50,16 +74,18 @@ _EXTENSION = re.compile(r'create extension "(\w+)"')
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 _CONNECT_FAILED = re.compile(r"^\[Errno \d+\] Connect call failed \('([^']+)', (\d+)")
-# What a pooler says to whoever asks for settings.
-REFUSED_SETTING = "startup parameter"
 # As Citus names a worker, in the error itself and where one of a worker is passed on.
 _WORKER = re.compile(r"(?:remote node (?:\S+@)?|to the node |executing command on )([^\s@]+:\d+)")
 _HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
 Connection: TypeAlias = (
     "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 )
-# One of a pool, to be given back.
-Lent: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+Row: TypeAlias = "asyncpg.Record | Mapping[str, Any]"
+Connect: TypeAlias = Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]]
+_TABLES = re.compile(r"\b(?:document|postings)_(\d+)\b")
+_COMMIT = "COMMIT;"  # as the driver ends transactions
+_PATIENCE = 1.5  # seconds until workers are asked whether they are there
+_ANSWER = "SET citus.node_connection_timeout = '3s'"
 
 
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
@@ -230,6 +256,66 @@ def load_statements(file: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
+def name_partition(corpus_id: int) -> str:
+    """Return the table of one corpus' documents; its name contains nothing but a number."""
+    return f"document_{int(corpus_id)}"
+
+
+def staged_table(corpus_id: int) -> str:
+    """Return the partition of a placed corpus, which holds texts while they change."""
+    return f"staged_{int(corpus_id)}"
+
+
+def postings_table(corpus_id: int) -> str:
+    """Return the table of one corpus' postings, which only some corpora have."""
+    return f"postings_{int(corpus_id)}"
+
+
+@lru_cache(maxsize=1024)
+def about_corpus(file: str, name: str, corpus_id: int, **parts: str) -> str:
+    """Return a statement of `db/sql/<file>.sql` about one corpus.
+
+    {document}, {postings} and {staged} in it stand for the corpus' tables, {corpus} for its id, and
+    other names for `parts`.
+    """
+    names = {
+        "document": name_partition(corpus_id),
+        "postings": postings_table(corpus_id),
+        "staged": staged_table(corpus_id),
+        "corpus": str(int(corpus_id)),
+    }
+    return load_statements(file)[name].format(**names | parts)
+
+
+def read_row(kind: type[_T], row: Row, prefix: str = "", **values: Any) -> _T:
+    """Return a dataclass with `values`, and for its other fields the columns that have their names.
+
+    `prefix` stands before these names. Lists become the tuples or sets, and texts the enumerations
+    that the fields are declared as.
+    """
+    columns = dict(row)
+    for name, convert in _list_fields(kind).items():  # type: ignore[arg-type]  # a class is hashable
+        if name not in values and prefix + name in columns:
+            value = columns[prefix + name]
+            values[name] = value if convert is None or value is None else convert(value)
+    return kind(**values)
+
+
+@cache
+def _list_fields(kind: Any) -> Mapping[str, Callable[[Any], Any] | None]:
+    """Return the fields of a dataclass, with what makes their values of columns."""
+    hints = get_type_hints(kind)
+    return {field.name: _find_converter(hints[field.name]) for field in fields(kind)}
+
+
+def _find_converter(hint: Any) -> Callable[[Any], Any] | None:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    for kind in (get_origin(part) or part for part in parts):
+        if isinstance(kind, type) and issubclass(kind, Enum | tuple | frozenset):
+            return kind
+    return None
+
+
 def describe_error(error: BaseException) -> str:
     """Return what an error says, without its number: "connection refused at 127.0.0.1:5432"."""
     match = _CONNECT_FAILED.search(str(error))
@@ -238,3 +324,104 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "it does not answer"
     return _ERRNO.sub("", str(error)) or type(error).__name__
+
+
+class CountingConnection(_Connection):
+    """A connection that knows the corpora whose tables it has read or written by name."""
+
+    __slots__ = ("_lost", "connect", "corpora")
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.corpora: set[int] = set()
+        self.connect: Connect | None = None  # begins another session; None where no workers are
+        self._lost: StorageInterrupted | None = None
+
+    async def execute(self, query: str, *args: Any, **keywords: Any) -> str:
+        """Execute a statement, as its base does."""
+        return await self._watch_statement(
+            query, partial(super().execute, query, *args, **keywords)
+        )
+
+    async def fetch(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return rows, as its base does."""
+        return await self._watch_statement(query, partial(super().fetch, query, *args, **keywords))
+
+    async def fetchrow(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return a row, as its base does."""
+        return await self._watch_statement(
+            query, partial(super().fetchrow, query, *args, **keywords)
+        )
+
+    async def fetchval(self, query: str, *args: Any, **keywords: Any) -> Any:
+        """Return a value, as its base does."""
+        return await self._watch_statement(
+            query, partial(super().fetchval, query, *args, **keywords)
+        )
+
+    async def _watch_statement(self, statement: str, ask: Callable[[], Awaitable[_T]]) -> _T:
+        """Return the answer to a statement.
+
+        Raises StorageInterrupted if a worker does not answer, from then on for every statement
+        if it hangs; and errors of the driver.
+        """
+        named = _corpora_in(statement)
+        self.corpora |= named
+        if self._lost:
+            raise self._lost
+        touched = self.corpora if statement == _COMMIT else named
+        if not touched or self.connect is None:
+            return await ask()
+        watch = asyncio.create_task(self._watch_workers(touched))
+        try:
+            return await ask()
+        except DRIVER_ERRORS as error:
+            if lost := self._lost or await self._explain_error(error, touched):
+                raise lost from error
+            raise
+        finally:
+            watch.cancel()
+
+    async def _watch_workers(self, corpora: Collection[int]) -> None:
+        """Drop the connection as soon as a worker that holds one of `corpora` does not answer.
+
+        Its session waits for the worker, and could not even be told to give up.
+        """
+        while self._lost is None:
+            await asyncio.sleep(_PATIENCE)
+            self._lost = await self._find_lost(corpora)
+        self.terminate()
+
+    async def _explain_error(
+        self, error: BaseException, corpora: Collection[int]
+    ) -> StorageInterrupted | None:
+        may_be_workers = isinstance(error, (*INTERRUPTED, asyncpg.InternalServerError))
+        if self.is_closed() or not may_be_workers:
+            return None
+        return await self._find_lost(corpora, find_worker(error))
+
+    async def _find_lost(
+        self, corpora: Collection[int], worker: str | None = None
+    ) -> StorageInterrupted | None:
+        """Return the error that names a corpus and its worker, which is `worker` or is silent."""
+        if self.connect is None:
+            return None
+        with suppress(*DRIVER_ERRORS):
+            session = await self.connect()
+            try:
+                await session.execute(_ANSWER)
+                silent = load_statements("placement")["silent"]
+                row = await session.fetchrow(silent, f"{{{','.join(map(str, corpora))}}}", worker)
+            finally:
+                session.terminate()
+            if row:
+                return StorageInterrupted(
+                    Message("The worker {worker}, which holds {name}, does not answer.", **row),
+                    fix=Message("{name} can be used again as soon as it does.", name=row["name"]),
+                )
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _corpora_in(statement: str) -> frozenset[int]:
+    return frozenset(map(int, _TABLES.findall(statement)))

@@ -10,6 +10,7 @@ from enum import StrEnum
 import asyncpg
 import orjson
 
+from db.connection import read_row
 from db.pool import Database, Store
 from engine.budget import BudgetSource
 from engine.errors import StorageError
@@ -164,11 +165,7 @@ class Log(Store, sql="log"):
 
 
 def _read_entry(row: asyncpg.Record) -> LogEntry:
-    columns = dict(row)
-    for name in ("filters", "returned", "platforms"):
-        columns[name] = tuple(columns[name])
-    columns["counts"] = orjson.loads(columns["counts"])
-    return LogEntry(**columns)
+    return read_row(LogEntry, row, counts=orjson.loads(row["counts"]))
 
 
 class RunOutcome(StrEnum):
@@ -207,7 +204,7 @@ class JobOutcomes(Store, sql="posting"):
         """Return the sums from the day (UTC) of `since` on, by job and outcome."""
         day = since.astimezone(UTC).date()
         rows = await self._fetch_rows("outcomes", day)
-        return [JobOutcome(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in rows]
+        return [read_row(JobOutcome, row) for row in rows]
 
     async def totals(self) -> dict[tuple[str, RunOutcome], int]:
         """Return how often each job had each outcome since the database was set up."""

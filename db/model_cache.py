@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import asyncpg
 import orjson
 
+from db.connection import read_row
 from db.pool import Store
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.budget import BudgetSource, PlannedCall
@@ -92,9 +93,7 @@ class Expansions(_Answers[Expansion]):
     _table = "expansion"
 
     def _read_row(self, row: asyncpg.Record) -> Expansion:
-        return Expansion(
-            phrases=tuple(row["phrases"]), model=row["model"], prompt_version=row["prompt_version"]
-        )
+        return read_row(Expansion, row)
 
     def _list_values(self, answer: Expansion) -> tuple[object, ...]:
         return answer.model, answer.prompt_version, list(answer.phrases)
@@ -106,12 +105,8 @@ class ModelAnswers(_Answers[ModelAnswer]):
     _table = "model_answer"
 
     def _read_row(self, row: asyncpg.Record) -> ModelAnswer:
-        return ModelAnswer(
-            claims=tuple(_read_claim(*entry) for entry in orjson.loads(row["claims"])),
-            model=row["model"],
-            prompt_version=row["prompt_version"],
-            damage=orjson.loads(row["damage"]),
-        )
+        claims = tuple(_read_claim(*entry) for entry in orjson.loads(row["claims"]))
+        return read_row(ModelAnswer, row, claims=claims, damage=orjson.loads(row["damage"]))
 
     def _list_values(self, answer: ModelAnswer) -> tuple[object, ...]:
         claims = orjson.dumps([_claim_entry(claim) for claim in answer.claims]).decode()
@@ -145,7 +140,7 @@ class Ledger(Store, sql="model"):
         """Return the sums of all calls ever made; unknown figures count as 0."""
         row = await self._fetch_row("spent_in_all")
         assert row is not None  # noqa: S101 - sums have one row
-        return Usage(**row)
+        return read_row(Usage, row)
 
     async def record(
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
@@ -196,14 +191,7 @@ def _find_day_bounds(day: date) -> tuple[datetime, datetime]:
 
 
 def _read_usages(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
-    return {
-        BudgetSource(row["source"]): Usage(
-            prompt_tokens=row["prompt_tokens"],
-            completion_tokens=row["completion_tokens"],
-            cost_usd=row["cost_usd"],
-        )
-        for row in rows
-    }
+    return {BudgetSource(row["source"]): read_row(Usage, row) for row in rows}
 
 
 class WebPages(Store, sql="web_cache"):
@@ -212,19 +200,7 @@ class WebPages(Store, sql="web_cache"):
     async def get(self, address: str) -> FetchedPage | None:
         """Return the stored page, or None."""
         row = await self._fetch_row("page", address)
-        if row is None:
-            return None
-        return FetchedPage(
-            url=row["url"],
-            title=row["title"],
-            author=row["author"],
-            site=row["site"],
-            date=row["published_at"],
-            text=row["text"],
-            etag=row["etag"],
-            last_modified=row["last_modified"],
-            fetched_at=row["fetched_at"],
-        )
+        return read_row(FetchedPage, row, date=row["published_at"]) if row else None
 
     async def put(self, address: str, page: FetchedPage) -> None:
         """Store a page in place of an older one."""

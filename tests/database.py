@@ -23,8 +23,7 @@ import asyncpg
 
 from db.embedded.server import FileLock
 from db.migrate import migrate
-from db.pool import Database, PoolSettings, server_settings
-from db.sessions import give_role
+from db.pool import Database, PoolSettings, give_role, server_settings
 from tests.emptied import Pristine, connected, settle
 from tests.patience import until
 

@@ -18,7 +18,7 @@ import typer
 from bot.cli.shared import Json, Name, app_command, corpus_names, parse_string
 from bot.console.screen import Output, progress_bar
 from db.corpus.corpora import Postings
-from db.corpus.documents import StoredDocuments
+from db.corpus.documents import Documents
 from db.corpus.health import Reindexing
 from db.corpus.placement import Placement
 from db.search.shown import Threads
@@ -153,7 +153,7 @@ async def export_corpus(
     ):
         if format is ExportFormat.CSV:
             write(_format_csv([COLUMNS]))
-        async for page in StoredDocuments(app.database).pages(corpus):
+        async for page in Documents(app.database).pages(corpus):
             write(_page_text(page, corpus.kind, format))
             written += len(page)
             tell(written, f"{written:,} texts")

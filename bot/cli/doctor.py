@@ -230,10 +230,9 @@ async def check_pooler(database: Database) -> Result:
         await database.require_current()
     except StorageOutdated as error:
         return Result.of_error(error)
-    keeps_statements = database.pooler is not None and database.pooler.keeps_statements
     detail = (
         "sessions of PgBouncer or its like have the role's settings; prepared statements are "
-        f"{'kept' if keeps_statements else 'not kept'}; backup needs the server"
+        f"{'kept' if database.keeps_statements else 'not kept'}; backup needs the server"
     )
     return Result(ok=True, detail=detail)
 

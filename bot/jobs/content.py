@@ -174,40 +174,29 @@ async def render_delivery(
     """Return what a delivery says, or None if its subject no longer exists.
 
     `draft` writes the tweet of a draft, and raises PresagioError; without it there is none, and
-    posts have no button to write about their stories. Raises
-    StorageError, ExtraMissing, NotDrawn and SettingsError for pictures that cannot be drawn, and
-    ValueError for content that this version cannot read.
+    posts have no button to write about their stories. Raises StorageError, ExtraMissing, NotDrawn
+    and SettingsError for pictures that cannot be drawn, and ValueError for content that this
+    version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
-    reply = await _render_content(app, content, delivery, words, draft=draft)
-    return reply and replace(reply, silent=delivery.silent)
-
-
-async def _render_content(
-    app: App,
-    content: Content,
-    delivery: Delivery,
-    words: Words,
-    *,
-    draft: Drafter | None,
-) -> Reply | None:
-    """Return content as a reply in the language of `words`, or None if its subject is gone."""
+    writes, reply = draft is not None, None
     match content:
         case PostContent():
-            return await _build_post(app, content, delivery, words, writes=draft is not None)
+            reply = await _build_post(app, content, delivery, words, writes=writes)
         case PictureContent():
-            return await _build_picture(app, content, delivery, words, writes=draft is not None)
-        case DraftContent():
-            return draft_reply(await draft(delivery, content), words) if draft else None
+            reply = await _build_picture(app, content, delivery, words, writes=writes)
+        case DraftContent() if draft:
+            reply = draft_reply(await draft(delivery, content), words)
         case NothingFound():
             text = say_nothing_found(content.day, words, judged=content.judged)
-            return Reply(words=words, text=text)
+            reply = Reply(words=words, text=text)
         case FeedNotice():
-            return Reply(words=words, text=_describe_feed(content, words))
+            reply = Reply(words=words, text=_describe_feed(content, words))
         case Trouble():
             what = words_for(words.language, operator=True).render(content.said)
             text = words.say("This is for whoever runs me: {what}", what=what)
-            return Reply(words=words, text=text)
+            reply = Reply(words=words, text=text)
+    return reply and replace(reply, silent=delivery.silent)
 
 
 async def _build_post(
@@ -225,17 +214,15 @@ async def _build_post(
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
-    compact = not delivery.chat.full_answers
     if not items:
         return None
-    zone = zone_or_utc(delivery.chat.time_zone)
     return post_reply(
         items,
         words,
         content.day,
-        zone=zone,
+        zone=zone_or_utc(delivery.chat.time_zone),
         platform=delivery.chat.platform,
-        compact=compact,
+        compact=not delivery.chat.full_answers,
         writes=writes,
     )
 

@@ -26,7 +26,6 @@ from bot.pace import Holds
 from bot.reply import Reply
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-from engine.chat import Chat
 from engine.errors import (
     ExtraMissing,
     ModelError,
@@ -212,7 +211,9 @@ class PostSender:
             await self.outbox.fail(leased, error.full_message, now=now)
         else:
             if isinstance(error, WritingForbidden):
-                self._report(_name_chat(error, delivery.chat))
+                name = delivery.chat.title or delivery.chat.key
+                named = Message("{chat}: {reason}", chat=name, reason=error.message)
+                self._report(WritingForbidden(named, fix=error.fix))
             wait = self._choose_wait(error, delivery.attempts)
             if isinstance(error, SlowDown):
                 holds = self._holds[delivery.chat.platform]
@@ -287,10 +288,3 @@ class _NotAsked(Unsure):
     def __init__(self, message: str, *, seconds: float = 0.0) -> None:
         super().__init__(message)
         self.seconds = seconds
-
-
-def _name_chat(error: WritingForbidden, chat: Chat) -> WritingForbidden:
-    name = chat.title or chat.key
-    return WritingForbidden(
-        Message("{chat}: {reason}", chat=name, reason=error.message), fix=error.fix
-    )

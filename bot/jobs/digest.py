@@ -238,17 +238,15 @@ class _Round:
         try:
             await self._decide(page)
         except Exception as error:
-            if len(page) == 1:
-                await self._skip(page[0], error)
+            if len(page) > 1:
+                for subscribed in page:
+                    await self.process_page([subscribed])
                 return
-            for subscribed in page:
-                await self.process_page([subscribed])
-
-    async def _skip(self, subscribed: DueSubscription, error: Exception) -> None:
-        chat = subscribed.chat.id
-        logger.warning("chat %d: nothing was decided: %s", chat, explain_error(error))
-        self.failed = self.failed or error
-        await Subscriptions(self._app.database).look_again([(subscribed, self._now + _NEXT_ROUND)])
+            chat = page[0].chat.id
+            logger.warning("chat %d: nothing was decided: %s", chat, explain_error(error))
+            self.failed = self.failed or error
+            looks = [(page[0], self._now + _NEXT_ROUND)]
+            await Subscriptions(self._app.database).look_again(looks)
 
     async def _decide(self, page: Sequence[DueSubscription]) -> None:
         decisions = await self._list_decisions(page)
@@ -274,7 +272,10 @@ class _Round:
 
     async def _list_decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
         """Return the decisions for each of a page, usually none."""
-        days = [self._find_due_day(subscribed) for subscribed in page]
+        days = [
+            find_due_day(subscribed.subscription, self._now, subscribed.last_decided, GRACE)
+            for subscribed in page
+        ]
         ready = [
             subscribed
             for subscribed, day in zip(page, days, strict=True)
@@ -318,9 +319,6 @@ class _Round:
         return {
             subscription.chat.id: day for (subscription, _), day in zip(wanted, days, strict=True)
         }
-
-    def _find_due_day(self, subscribed: DueSubscription) -> date | None:
-        return find_due_day(subscribed.subscription, self._now, subscribed.last_decided, GRACE)
 
     def _count(self, made: Sequence[OwedPost]) -> None:
         for decision in made:

@@ -17,7 +17,7 @@ from typing import Literal
 from bot.app import App
 from bot.jobs.content import FeedNotice, content_to_json
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.posting.feeds import Feeds
 from engine.chat import Chat
 from engine.corpora import NEWS_CORPUS, Document
@@ -67,10 +67,9 @@ _AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 class News:
     """Writes the corpus of news, creating it if it is missing."""
 
-    def __init__(self, corpora: Corpora, documents: Documents, retention: Retention) -> None:
+    def __init__(self, corpora: Corpora, documents: Documents) -> None:
         self._corpora = corpora
         self._documents = documents
-        self._retention = retention
         self._corpus: Corpus | None = None
 
     async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
@@ -81,7 +80,11 @@ class News:
         """
         if not headlines or not feed.configured:
             return
-        corpus = await self._load_corpus()
+        if self._corpus is None:
+            self._corpus = await self._corpora.ensure(
+                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
+            )
+        corpus = self._corpus
         documents = await asyncio.get_running_loop().run_in_executor(
             _WRITING, documents_of, feed, headlines
         )
@@ -96,14 +99,7 @@ class News:
             corpus = await self._corpora.get(NEWS_CORPUS)
         except CorpusNotFound:  # no feed has brought anything yet
             return 0
-        return await self._retention.forget(corpus, before=before)
-
-    async def _load_corpus(self) -> Corpus:
-        if self._corpus is None:
-            self._corpus = await self._corpora.ensure(
-                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
-            )
-        return self._corpus
+        return await self._documents.forget(corpus, before=before)
 
 
 def documents_of(feed: Feed, headlines: Sequence[NewHeadline]) -> dict[str, Document]:
@@ -147,7 +143,7 @@ class FeedPoller:
         operators: Callable[[], Awaitable[Sequence[Chat]]] = _list_nobody,
     ) -> None:
         self.feeds = Feeds(app.database)
-        self.news = News(app.corpora, Documents(app.database), Retention(app.database))
+        self.news = News(app.corpora, Documents(app.database))
         self.fetcher = fetcher
         self.parser = parser
         self.settings = app.settings.polling
@@ -214,21 +210,17 @@ class _Round:
                 await self._some_done()
         finally:
             await self._give_back()
-            self._log(time.perf_counter() - started)
+            if self._done or self._failed:
+                fields = {
+                    "feeds": self._done,
+                    "stories": self._stories,
+                    "failed": self._failed,
+                    "seconds": round(time.perf_counter() - started, 1),
+                }
+                logger.info("polled", extra={"fields": fields})
         if self._error:
             raise self._error
         return self._done
-
-    def _log(self, seconds: float) -> None:
-        if not (self._done or self._failed):
-            return
-        fields = {
-            "feeds": self._done,
-            "stories": self._stories,
-            "failed": self._failed,
-            "seconds": round(seconds, 1),
-        }
-        logger.info("polled", extra={"fields": fields})
 
     async def _claim_feeds(self) -> bool:
         """Claim more feeds when there is room for many; return whether there were any."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Never
+from typing import Never
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -141,7 +141,8 @@ class Scheduler:
         """Run until cancelled, then start nothing new."""
         self._begin_ticks()
         self._ticker.add_listener(
-            self._not_ticked, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES | EVENT_JOB_ERROR
+            lambda event: self._count_outcome(event.job_id, RunOutcome.MISSED),
+            EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES | EVENT_JOB_ERROR,
         )
         self._ticker.start()
         following = asyncio.create_task(self._follow_clock())
@@ -219,12 +220,6 @@ class Scheduler:
         """Run a job once, and count its outcome."""
         self.watchdog.began(job)
         try:
-            await self._run_counted(job)
-        finally:
-            self.watchdog.note_end(job)
-
-    async def _run_counted(self, job: Job) -> None:
-        try:
             async with asyncio.timeout(job.timeout):
                 done = await job.work()
         except TimeoutError:
@@ -239,9 +234,8 @@ class Scheduler:
         else:
             if done or job.counts_idle:
                 await self._store_outcome(job.name, RunOutcome.DONE)
-
-    def _not_ticked(self, event: Any) -> None:
-        self._count_outcome(event.job_id, RunOutcome.MISSED)
+        finally:
+            self.watchdog.note_end(job)
 
     def _count_outcome(self, name: str, outcome: RunOutcome) -> None:
         task = asyncio.get_running_loop().create_task(self._store_outcome(name, outcome))

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 
 from bot.app import App
 from bot.jobs.troubles import ignore
@@ -29,17 +29,12 @@ _REMEMBERED = timedelta(minutes=5)  # that nothing was left to search
 _MAX_FAILURES = 3  # of the model in a row; the other stories then wait for the next run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
-    """Whether the model may be asked: now, later (`waits`), or not at all (`refused`)."""
+class Permission(Enum):
+    """Whether the model may be asked: now, later, or not at all."""
 
-    refused: bool = False
-    waits: bool = False
-
-    @property
-    def is_granted(self) -> bool:
-        """Whether the model may be asked now."""
-        return not (self.refused or self.waits)
+    GRANTED = "granted"
+    WAITS = "waits"
+    REFUSED = "refused"
 
 
 class Memory:
@@ -112,14 +107,15 @@ class StorySearch:
         """Return whether the model may be asked, by the settings and the budget."""
         settings = self._app.settings
         if not settings.has_model():
-            return Permission(refused=True)
+            return Permission.REFUSED
         spent = await self._ledger.spent(now.astimezone(UTC).date())
         try:
             require_budget(settings.budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
             self._report(error)
-            return Permission(refused=True)
-        return Permission(waits=not posts_in_pace(settings.budget, spent, now=now))
+            return Permission.REFUSED
+        in_pace = posts_in_pace(settings.budget, spent, now=now)
+        return Permission.GRANTED if in_pace else Permission.WAITS
 
     async def _find_corpus(self, name: str | None) -> Corpus | None:
         """Return the corpus of a name, or that of chats which name none; None if there is none."""
@@ -158,7 +154,9 @@ class StorySearch:
         since = now - WINDOW
         await self.finds.give_up(found_before=since, below=LEAST_PROMISE)
         judging = _Judging(self, now)
-        waiting = await self.finds.find_promising(names, since=since, limit=_PAGE)
+        waiting = await self.finds.find_waiting(
+            FindState.PROMISING, names, since=since, limit=_PAGE
+        )
         unjudged = await judging.list_unjudged(names, since=since)
         corpora = {
             name: await self._find_corpus(name)
@@ -196,15 +194,15 @@ class _Judging:
         self._search = search
         self._now = now
         self._failures = 0
-        self._denied: Permission | None = None  # once it was, it is not asked for again
+        self._permission = Permission.GRANTED  # once denied, it is not asked for again
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
         """Judge one story, or if it is too late for that, store that it may be posted unjudged."""
-        permission = await self._ask_permission()
+        may_ask = await self._may_ask()
         late = self._now - waiting.story.first_seen_at > _JUDGE_WITHIN
-        final = late or permission.refused
-        if permission.is_granted and self._failures < _MAX_FAILURES:
+        final = late or self._permission is Permission.REFUSED
+        if may_ask and self._failures < _MAX_FAILURES:
             await self._judge_story(waiting, corpus, final=final)
         elif final and waiting.coverage >= LEAST_PROMISE:
             unjudged = await self._search.prophesy(corpus, waiting.story, self._now, judged=False)
@@ -212,7 +210,7 @@ class _Judging:
 
     async def take_up(self, unjudged: Promising, corpus: Corpus) -> None:
         """Judge a story that was left unjudged, if the model may be asked again."""
-        if (await self._ask_permission()).is_granted and self._failures < _MAX_FAILURES:
+        if await self._may_ask() and self._failures < _MAX_FAILURES:
             await self._judge_story(unjudged, corpus, final=False)
 
     async def list_unjudged(self, names: Sequence[str], *, since: datetime) -> list[Promising]:
@@ -220,21 +218,20 @@ class _Judging:
         and the model may be asked."""
         if not self._search.memory.takes_up(self._now):
             return []
-        finds = await self._search.finds.find_unjudged(names, since=since, limit=_PAGE)
+        finds = await self._search.finds.find_waiting(
+            FindState.UNJUDGED, names, since=since, limit=_PAGE
+        )
         unjudged = [find for find in finds if find.story.first_seen_at >= since]
-        if not unjudged or not (await self._ask_permission()).is_granted:
+        if not unjudged or not await self._may_ask():
             return []
         self._search.memory.note_taken_up(self._now)
         return unjudged
 
-    async def _ask_permission(self) -> Permission:
+    async def _may_ask(self) -> bool:
         """Return whether the model may be asked. Once denied, it stays so for the run."""
-        if self._denied:
-            return self._denied
-        permission = await self._search.may_ask(self._now)
-        if not permission.is_granted:
-            self._denied = permission
-        return permission
+        if self._permission is Permission.GRANTED:
+            self._permission = await self._search.may_ask(self._now)
+        return self._permission is Permission.GRANTED
 
     async def _judge_story(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
         """Ask the model about a story. If it does not judge and that is `final`, store the story
@@ -246,13 +243,11 @@ class _Judging:
             self._failures = 0
             await self._keep_find(waiting, FindState.JUDGED, prophecy)
             return
-        if not withheld:
-            self._failures += 1
-        if waiting.coverage < LEAST_PROMISE:
-            if withheld:
-                await self._keep_find(waiting, FindState.DULL, None)
-        elif final or withheld:
+        self._failures += not withheld
+        if waiting.coverage >= LEAST_PROMISE and (final or withheld):
             await self._keep_find(waiting, FindState.UNJUDGED, prophecy)
+        elif withheld:
+            await self._keep_find(waiting, FindState.DULL, None)
 
     async def _keep_find(
         self, waiting: Promising, state: FindState, prophecy: Prophecy | None

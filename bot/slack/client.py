@@ -104,7 +104,7 @@ async def map_slack_errors() -> AsyncIterator[None]:
         raise _map_error(error) from error
 
 
-def _map_error(error: Exception) -> DeliveryError:
+def _map_error(error: Exception) -> DeliveryError:  # noqa: PLR0911 - a line a cause
     if isinstance(error, aiohttp.ClientConnectorError):
         return DeliveryError(Message("Slack cannot be reached."))
     if (wait := _read_wait(error)) is not None:
@@ -112,17 +112,8 @@ def _map_error(error: Exception) -> DeliveryError:
     code, reason = read_code(error), describe_slack_error(error)
     if not code or code in _UNSURE:
         unsure = Message("Slack did not say whether the message arrived: {reason}.", reason=reason)
-        return PlatformFailed(unsure) if code or _is_server_error(error) else Unsure(unsure)
-    return _map_refusal(code, reason)
-
-
-def _is_server_error(error: Exception) -> bool:
-    response = getattr(error, "response", None)
-    status = getattr(response, "status_code", None)
-    return isinstance(status, int) and status >= 500
-
-
-def _map_refusal(code: str, reason: str) -> DeliveryError:
+        failed = code or (_read_status(error) or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR
+        return PlatformFailed(unsure) if failed else Unsure(unsure)
     if code in _GONE:
         return ChatGone(Message("Slack refuses: {reason}.", reason=reason))
     if code.startswith(_FORBIDDEN_FOR_NOW):

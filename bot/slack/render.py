@@ -81,7 +81,6 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     if elements := [
         *_render_text(reply.text or "", _OWN_LINE if reply.inert else _LINK),
         *_render_hits(reply),
-        *_render_items(reply),
         *_render_left_out(reply),
     ]:
         blocks.append(RichTextBlock(elements=elements))
@@ -89,15 +88,9 @@ def render_blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
         blocks.append(
             ImageBlock(alt_text=_describe_picture(reply), slack_file=SlackFile(id=picture))
         )
-    if _drop_nulls(reply.notice or "").strip():
-        blocks.append(_render_remark(reply.notice or ""))
+    if notice := _drop_nulls(reply.notice or "").strip():
+        blocks.append(ContextBlock(elements=[_build_plain_text(cut(notice, _NOTICE))]))
     return [*blocks, *render_actions(reply.buttons)]
-
-
-def _render_remark(text: str) -> ContextBlock:
-    """Return a block of small text."""
-    line = cut(_drop_nulls(text).strip(), _NOTICE)
-    return ContextBlock(elements=[_build_plain_text(line)])
 
 
 def _describe_picture(reply: Reply) -> str:
@@ -140,13 +133,10 @@ def _render_text(text: str, links: re.Pattern[str]) -> Iterator[RichTextElement]
 
 
 def _render_hits(reply: Reply) -> Iterator[RichTextElement]:
-    hits = reply.hits[:MAX_HITS]
+    """Yield the hits of a reply, and its items: a headline, and the hit for it."""
+    hits, items = reply.hits[:MAX_HITS], reply.items[:MAX_HITS]
     for hit in hits:
         yield from _render_hit(hit, reply, len(hits))
-
-
-def _render_items(reply: Reply) -> Iterator[RichTextElement]:
-    items = reply.items[:MAX_HITS]
     for item in items:
         headline = cut(_drop_nulls(item.headline), _HEADLINE) or "…"
         yield RichTextSectionElement(elements=[_render_link(item.link, headline, bold=True)])

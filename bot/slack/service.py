@@ -275,7 +275,7 @@ class SlackService:
             authorize=authorize,
             request_verification_enabled=False,  # see http.py: before anything is read
         )
-        app.error(_pass_on)
+        app.error(_raise_error)
         # Acknowledged before the work begins: work that fails at once would prevent it.
         for name, read in _READERS.items():
             app.event(name)(ack=_acknowledge, lazy=[on(_of_event(read))])
@@ -303,16 +303,12 @@ class SlackService:
             await asyncio.wait({self._connecting}, timeout=_WATCH_SECONDS)
         while True:
             if self._socket:
-                await self._check_connection(self._socket)
+                was, self._connected = self._connected, await self._socket.is_connected()
+                if was and not self._connected:
+                    logger.warning("Slack: the socket is closed; it is opened again")
+                if not self._connected:
+                    self._socket.wss_uri = None
             await asyncio.sleep(_WATCH_SECONDS)
-
-    async def _check_connection(self, socket: SocketModeClient) -> None:
-        was, self._connected = self._connected, await socket.is_connected()
-        if self._connected:
-            return
-        if was:
-            logger.warning("Slack: the socket is closed; it is opened again")
-        socket.wss_uri = None
 
 
 def _identify_channel(body: Payload) -> str:
@@ -322,7 +318,7 @@ def _identify_channel(body: Payload) -> str:
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 
-async def _pass_on(error: Exception) -> None:
+async def _raise_error(error: Exception) -> None:
     """Raise an error to the caller: Bolt would log the text it quotes."""
     raise error
 

@@ -100,42 +100,25 @@ async def _send_reply(
     thread: int | None,
     answered: ReplyParameters | None = None,
 ) -> tuple[int, ...]:
-    """Send a reply, whose text is in `pieces`; if the group has moved, send it to its new id.
+    """Send a reply, whose text is in `pieces`: to the new id of a group that has moved, and to the
+    chat of a topic that is gone or closed. Return the ids of its messages."""
+    send = partial(_send_messages, bot, reply=reply, pieces=pieces, answered=answered)
 
-    Return the ids of its messages.
-    """
-    send = partial(
-        _send_to_topic, bot, reply=reply, pieces=pieces, thread=thread, answered=answered
-    )
+    async def send_to(chat: int) -> tuple[int, ...]:
+        async with map_telegram_errors():
+            try:
+                return await send(chat, thread=thread)
+            except BadRequest as error:
+                without_topic = ("thread not found", "topic_closed")
+                if thread is None or not any(has_words(error, words) for words in without_topic):
+                    raise
+                return await send(chat, thread=None)
+
     try:
-        return await send(int(chat_id))
+        return await send_to(int(chat_id))
     except GroupMigrated as moved:
         await chats.move(PLATFORM, chat_id, str(moved.to))
-        return await send(moved.to)
-
-
-async def _send_to_topic(
-    bot: Bot,
-    chat_id: int,
-    *,
-    reply: Reply,
-    pieces: Sequence[str],
-    thread: int | None,
-    answered: ReplyParameters | None,
-) -> tuple[int, ...]:
-    """Send a reply to a topic, or to its chat if the topic is gone or closed."""
-    send = partial(_send_messages, bot, chat_id, reply, pieces, answered=answered)
-    async with map_telegram_errors():
-        try:
-            return await send(thread=thread)
-        except BadRequest as error:
-            if thread is None or not _has_no_topic(error):
-                raise
-            return await send(thread=None)
-
-
-def _has_no_topic(error: BadRequest) -> bool:
-    return any(has_words(error, words) for words in ("thread not found", "topic_closed"))
+        return await send_to(moved.to)
 
 
 async def _send_messages(
@@ -238,7 +221,7 @@ class TelegramAdapter:
         others = render_messages(reply)[1:]
         await self._change_message(request, first, reply, alone=not others)
         if beyond:  # before the new ones come, so that nobody reads old and new parts together
-            await self._delete_messages(request, beyond)
+            await self.delete(request, _join_ids(beyond))
         chat_id, thread = int(request.place.chat_id), _find_thread(request)
         async with map_telegram_errors():
             sent = await _send_messages(self._bot, chat_id, reply, others, thread=thread)
@@ -246,11 +229,8 @@ class TelegramAdapter:
 
     async def delete(self, request: Request, message: str) -> None:
         """Delete the messages of an answer."""
-        await self._delete_messages(request, _split_ids(message))
-
-    async def _delete_messages(self, request: Request, ids: Iterable[int]) -> None:
         async with map_telegram_errors():
-            for number in ids:
+            for number in _split_ids(message):
                 await self._bot.delete_message(int(request.place.chat_id), number)
 
     async def _show_typing(self, request: Request) -> None:

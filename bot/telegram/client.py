@@ -130,29 +130,21 @@ async def map_telegram_errors() -> AsyncIterator[None]:
         raise _map_error(error) from error
 
 
-def _map_error(error: TelegramError) -> DeliveryError:
+def _map_error(error: TelegramError) -> DeliveryError:  # noqa: PLR0911 - a line a cause
     if isinstance(error, RetryAfter):
         return SlowDown(read_wait(error))
     reason = describe_telegram_error(error)
-    if is_forbidden_for_now(error):
+    if _is_forbidden_for_now(error):
         return WritingForbidden(
             Message("Telegram does not let the bot write: {reason}.", reason=reason),
             fix=Message("Let it write there, or make it an admin; the post is kept for a day."),
         )
     if isinstance(error, Forbidden) or has_words(error, "chat not found"):
         return ChatGone(Message("Telegram refuses: {reason}.", reason=reason))
-    return _map_bad_request(error) if isinstance(error, BadRequest) else _map_network(error)
-
-
-def _map_bad_request(error: BadRequest) -> DeliveryError:
-    if has_words(error, "not modified"):
-        return MessageUnchanged(Message("Telegram has nothing to change."))
-    reason = describe_telegram_error(error)
-    return DeliveryRefused(Message("Telegram refuses the message: {reason}.", reason=reason))
-
-
-def _map_network(error: TelegramError) -> DeliveryError:
-    reason = describe_telegram_error(error)
+    if isinstance(error, BadRequest):
+        if has_words(error, "not modified"):
+            return MessageUnchanged(Message("Telegram has nothing to change."))
+        return DeliveryRefused(Message("Telegram refuses the message: {reason}.", reason=reason))
     if isinstance(error.__cause__, _NEVER_SENT):
         return DeliveryError(Message("Telegram cannot be reached: {reason}.", reason=reason))
     unsure = Message("Telegram did not say whether the message arrived: {reason}.", reason=reason)
@@ -160,7 +152,7 @@ def _map_network(error: TelegramError) -> DeliveryError:
     return PlatformFailed(unsure) if is_answer else Unsure(unsure)
 
 
-def is_forbidden_for_now(error: TelegramError) -> bool:
+def _is_forbidden_for_now(error: TelegramError) -> bool:
     """Tell whether the chat or topic refuses what the bot writes until an admin changes that."""
     named = any(has_words(error, words) for words in _FORBIDDEN_FOR_NOW)
     return named or _SENDING_FORBIDDEN.search(error.message) is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 from telegram import (
     CallbackQuery,
     Chat,
+    ChatFullInfo,
     ChatMember,
     ChatMemberRestricted,
     ChatMemberUpdated,
@@ -40,9 +41,6 @@ from bot.telegram.client import MAX_DOWNLOADED
 
 PLATFORM = "telegram"
 FROM_INLINE = "inline"  # what /start says for somebody who was sent here from another chat
-AdminCheck = Callable[[int, int], Awaitable[bool]]
-ChannelSearch = Callable[[str, int], Awaitable[Place]]
-Download = Callable[[str, Path], Awaitable[None]]  # (file id, where to)
 _LACKS_SCHEME = re.compile(r"(?!\w{1,20}://)[^\s/.]{1,63}(?:\.[^\s/.]{1,63}){1,9}/\S+")
 
 
@@ -54,22 +52,26 @@ class TelegramIdentity:
     username: str
     hears_all: bool  # no privacy mode, in which only admins see every message of a group
     commands: frozenset[str]  # the names it answers to
-    is_admin: AdminCheck  # (chat id, user id)
-    channel: ChannelSearch  # (name, user id)
-    download: Download
+    is_admin: Callable[[int, int], Awaitable[bool]]  # (chat id, user id)
+    channel: Callable[[str, int], Awaitable[Place]]  # (name, user id)
+    download: Callable[[str, Path], Awaitable[None]]  # (file id, where to)
 
 
-def place_of(message: Message) -> Place:
+def _place_of(message: Message) -> Place:
     """Return the chat or topic that a message was written in."""
     # The thread of a reply chain is not a topic, and the General topic must not be named.
     topic = message.message_thread_id if message.is_topic_message else None
+    return replace(read_place(message.chat), thread=str(topic) if topic else None)
+
+
+def read_place(chat: Chat | ChatFullInfo) -> Place:
+    """Return a chat as a place."""
     return Place(
         platform=PLATFORM,
-        chat_id=str(message.chat_id),
-        private=message.chat.type == ChatType.PRIVATE,
-        thread=str(topic) if topic else None,
-        title=message.chat.title,
-        broadcast=message.chat.type == ChatType.CHANNEL,
+        chat_id=str(chat.id),
+        private=chat.type == ChatType.PRIVATE,
+        title=chat.title,
+        broadcast=chat.type == ChatType.CHANNEL,
     )
 
 
@@ -155,10 +157,11 @@ def _read_spoken(
     unreadable = not text and _is_shown_to_me(message, myself)
     if message.via_bot or not (text or unreadable):
         return None
-    place = place_of(message)
+    place = _place_of(message)
     trigger, words, source = _read_addressing(message, text, place, myself)
-    if _is_my_answer(message, myself):
-        words = ""  # the texts that it quotes would be found
+    forwarded = message.forward_origin
+    if isinstance(forwarded, MessageOriginUser) and forwarded.sender_user.id == myself.id:
+        words = ""  # the texts that an answer of the bot quotes would be found
     if trigger is None:
         return None
     # Anonymous admins speak as the group itself.
@@ -193,12 +196,6 @@ def _read_attachment(message: Message, myself: TelegramIdentity) -> SentFile | N
         fetch=partial(myself.download, document.file_id),
         largest=MAX_DOWNLOADED,
     )
-
-
-def _is_my_answer(message: Message, myself: TelegramIdentity) -> bool:
-    """Return whether somebody forwards what the bot has said."""
-    origin = message.forward_origin
-    return isinstance(origin, MessageOriginUser) and origin.sender_user.id == myself.id
 
 
 def _is_shown_to_me(message: Message, myself: TelegramIdentity) -> bool:
@@ -278,13 +275,7 @@ def _read_joining(
         return None
     return Request(
         event_id=f"joined:{change.chat.id}:{update.update_id}",
-        place=Place(
-            platform=PLATFORM,
-            chat_id=str(change.chat.id),
-            private=False,
-            title=change.chat.title,
-            broadcast=change.chat.type == ChatType.CHANNEL,
-        ),
+        place=read_place(change.chat),
         person=sender_of(change.from_user, myself),
         trigger=Trigger.COMMAND,
         text="/start",
@@ -370,19 +361,9 @@ def _read_press(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -
     message = query.message
     if message is None or not query.data:
         return None
-    place = (
-        place_of(message)
-        if isinstance(message, Message)
-        else Place(
-            platform=PLATFORM,
-            chat_id=str(message.chat.id),
-            private=message.chat.type == ChatType.PRIVATE,
-            broadcast=message.chat.type == ChatType.CHANNEL,
-        )
-    )
     return Request(
         event_id=f"callback:{query.id}",
-        place=place,
+        place=_place_of(message) if isinstance(message, Message) else read_place(message.chat),
         person=sender_of(query.from_user, myself),
         trigger=Trigger.BUTTON,
         text=query.data,

@@ -93,11 +93,13 @@ class Updates:
     async def resume(self) -> None:
         """Begin handling updates that an earlier process left stored. Raises StorageError."""
         for number, raw in (await self._inbox.left()).items():
-            self._begin_update(number, raw, kept=True)
+            self.begin(number, raw, kept=True)
 
-    def begin(self, number: int, raw: dict[str, Any]) -> None:
-        """Begin handling an update that Telegram still holds."""
-        self._begin_update(number, raw, kept=False)
+    def begin(self, number: int, raw: dict[str, Any], *, kept: bool = False) -> None:
+        """Begin handling an update, which Telegram still holds if it is not `kept` here."""
+        task = asyncio.create_task(self._deal_with(number, raw))
+        self._under_way[number] = _UnderWay(task=task, raw=raw, kept=kept)
+        task.add_done_callback(lambda _: self._under_way.pop(number, None))
 
     @property
     def numbers(self) -> set[int]:
@@ -136,11 +138,6 @@ class Updates:
     @property
     def _tasks(self) -> list[asyncio.Task[None]]:
         return [handled.task for handled in self._under_way.values()]
-
-    def _begin_update(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
-        task = asyncio.create_task(self._deal_with(number, raw))
-        self._under_way[number] = _UnderWay(task=task, raw=raw, kept=kept)
-        task.add_done_callback(lambda _: self._under_way.pop(number, None))
 
     async def _deal_with(self, number: int, raw: dict[str, Any]) -> None:
         try:
@@ -200,7 +197,11 @@ class Poller:
             fresh = self._accept(updates)
             waiting = self._updates.waiting_numbers
             if len(waiting) >= _MANY:
-                await self._make_room()
+                try:
+                    await self._updates.keep()
+                except StorageError as error:
+                    logger.warning("updates stay with Telegram: %s", error)
+                    await asyncio.sleep(_BREATH_SECONDS)
             elif not fresh and waiting:
                 await asyncio.sleep(_BREATH_SECONDS)
 
@@ -236,13 +237,6 @@ class Poller:
         for number in fresh:
             self._updates.begin(number, numbered[number])
         return len(fresh)
-
-    async def _make_room(self) -> None:
-        try:
-            await self._updates.keep()
-        except StorageError as error:
-            logger.warning("updates stay with Telegram: %s", error)
-            await asyncio.sleep(_BREATH_SECONDS)
 
     async def _pause(self, error: TelegramError) -> None:
         self._failures += 1

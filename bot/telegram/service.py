@@ -24,6 +24,7 @@ from bot.telegram.events import (
     PLATFORM,
     TelegramIdentity,
     is_there,
+    read_place,
     read_update,
 )
 from bot.telegram.receiving import (
@@ -136,7 +137,6 @@ class TelegramService:
         await self._poller.run()
 
     async def _receive_pushes(self) -> None:
-        settings = self._settings
         self._pushed.check_secret()
         await self._retry_through_outages(self._log_in)
         await self._retry_through_outages(self._updates.resume)
@@ -145,7 +145,7 @@ class TelegramService:
         try:
             await self._retry_through_outages(
                 lambda: self._bot.set_webhook(
-                    settings.webhook_url,
+                    self._settings.webhook_url,
                     secret_token=self._webhook_secret,
                     allowed_updates=ALLOWED_UPDATES,
                     drop_pending_updates=False,
@@ -188,8 +188,11 @@ class TelegramService:
             await self._bot.set_my_commands(menu, language_code=None if code == DEFAULT else code)
 
     async def _handle(self, update: Update) -> None:
-        if update.my_chat_member:
-            await self._store_membership(update)
+        if change := update.my_chat_member:
+            there = is_there(change.new_chat_member)
+            async with self._memberships:  # in order, so that the last change wins
+                # Paused where the bot was blocked or removed, resumed where it is let back in.
+                await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
             await self._answer(update)
         elif moved := _read_move(update):
             await self._chats.move(PLATFORM, *moved)
@@ -201,13 +204,6 @@ class TelegramService:
     async def _answer(self, update: Update) -> None:
         if request := read_update(update, self._read_identity, now=self._now()):
             await self._conversation.answer(request, self._adapter)
-
-    async def _store_membership(self, update: Update) -> None:
-        """Pause a chat that blocked or removed the bot; resume when it is let back in."""
-        if change := update.my_chat_member:
-            there = is_there(change.new_chat_member)
-            async with self._memberships:  # in order, so that the last change wins
-                await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
     def _read_identity(self) -> TelegramIdentity:
@@ -258,13 +254,7 @@ class TelegramService:
             raise UsageError(Message("Only admins of {name} may do that.", name=name))
         if not (isinstance(own, ChatMemberAdministrator) and own.can_post_messages):
             raise UsageError(Message("I may not post in {name}. Its admins can let me.", name=name))
-        return Place(
-            platform=PLATFORM,
-            chat_id=str(chat.id),
-            private=False,
-            title=chat.title,
-            broadcast=True,
-        )
+        return read_place(chat)
 
 
 def _read_move(update: Update) -> tuple[str, str] | None:

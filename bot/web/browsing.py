@@ -36,8 +36,7 @@ from bot.web.rendering import (
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices
-from db.corpus.health import Neighbour, Overview
-from db.search.shown import DayOfYear, DocumentLookup
+from db.search.shown import DayOfYear, DocumentLookup, Neighbour
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Flag
 
@@ -220,7 +219,7 @@ async def _show_document(
     corpus, document = address
     found, words = address_candidate(document.candidate, corpus), visitor.words
     url = None if corpus.role is CorpusRole.DEMONSTRATION else web_address(found.url)
-    reader = Overview(shared.app.database)
+    reader = DocumentLookup(shared.app.database)
     before, after = None, None
     if found.created_at:
         before, after = await reader.neighbours(corpus, found.id, found.created_at)

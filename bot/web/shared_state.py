@@ -33,9 +33,9 @@ from bot.web.failures import Refusal, too_many
 from bot.web.metrics import Metrics
 from bot.web.streaming import SharedWork
 from db.corpus.corpora import Corpora
-from db.corpus.health import Overview
 from db.logs import SearchJob
 from db.pool import Database
+from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition
 from engine.corpora import ALL, corpora_of_kind, corpus_named
@@ -179,7 +179,7 @@ class SharedState:
     async def count_months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the months in which there are texts ("2015-03"), with their number, which may be
         some minutes old. Raises StorageError."""
-        count = partial(Overview(self.app.database).months, corpus)
+        count = partial(DocumentLookup(self.app.database).months, corpus)
         return await self.kept.get(("months", corpus.id, corpus.documents), count)
 
     async def prophesy_from(

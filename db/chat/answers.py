@@ -8,6 +8,7 @@ from functools import cache
 import asyncpg
 from pydantic import TypeAdapter
 
+from db.connection import read_row
 from db.pool import Store
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.contracts.results import Receipt
@@ -87,12 +88,11 @@ class Questions(Store, sql="questions"):
         )
         if not rows:
             return EarlierQuestions()
-        last = rows[0]
         return EarlierQuestions(
             texts=tuple(row["text"] for row in reversed(rows)),
-            last=last["id"],
-            asked_at=last["asked_at"],
-            quoted=bool(last["quoted"]),
+            last=rows[0]["id"],
+            asked_at=rows[0]["asked_at"],
+            quoted=bool(rows[0]["quoted"]),
         )
 
     async def is_about_question(
@@ -131,28 +131,16 @@ class Answers(Store, sql="conversation"):
         self, chat: Chat, thread: str | None, answer: Answer, *, event_id: str | None = None
     ) -> int:
         """Store a new answer to an event, if there was one, and return its id."""
-        return int(
-            await self._fetch_value(
-                "keep_answer",
-                chat.id,
-                thread,
-                answer.asked_at,
-                answer.first,
-                answer.last,
-                prophecy_to_json(answer.prophecy),
-                event_id,
-            )
-        )
+        shown = answer.asked_at, answer.first, answer.last, prophecy_to_json(answer.prophecy)
+        return int(await self._fetch_value("keep_answer", chat.id, thread, *shown, event_id))
 
     async def get(self, chat: Chat, answer_id: int) -> Answer | None:
         """Return an answer of this chat, or None."""
-        row = await self._fetch_row("answer", answer_id, chat.id)
-        return _read_answer(row)
+        return _read_answer(await self._fetch_row("answer", answer_id, chat.id))
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
         """Return the last answer in this chat's thread (None = outside threads), or None."""
-        row = await self._fetch_row("last_answer", chat.id, thread)
-        return _read_answer(row)
+        return _read_answer(await self._fetch_row("last_answer", chat.id, thread))
 
     async def headlines(self, chat: Chat, *, since: datetime) -> list[str]:
         """Return the headlines that were answered in this chat since a moment."""
@@ -201,9 +189,7 @@ class Answers(Store, sql="conversation"):
 
     async def withdraw(self, answer: Answer, rank: int, person: str, value: int) -> bool:
         """Remove a person's vote of this value on one hit. Return whether there was one."""
-        async with self._database.connection() as connection:
-            withdraw = self._sql["withdraw_vote"]
-            return bool(await connection.fetchval(withdraw, answer.id, rank, person, value))
+        return bool(await self._fetch_value("withdraw_vote", answer.id, rank, person, value))
 
     async def vote(self, answer: Answer, rank: int, person: str, value: int) -> None:
         """Store a person's vote (1 or -1) on one hit, replacing an earlier one."""
@@ -212,7 +198,7 @@ class Answers(Store, sql="conversation"):
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
         """Return the votes on an answer's hits, by rank; hits without votes are left out."""
         rows = await self._fetch_rows("tallies", answer.id)
-        return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
+        return {row["rank"]: read_row(Tally, row) for row in rows}
 
     async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
         """Return the best-voted hits of a chat, best first."""
@@ -259,13 +245,7 @@ class Answers(Store, sql="conversation"):
 def _read_answer(row: asyncpg.Record | None) -> Answer | None:
     if row is None:
         return None
-    return Answer(
-        id=row["id"],
-        prophecy=prophecy_from_json(row["prophecy"]),
-        asked_at=row["asked_at"],
-        first=row["first"],
-        last=row["last"],
-    )
+    return read_row(Answer, row, prophecy=prophecy_from_json(row["prophecy"]))
 
 
 def _read_posted(row: asyncpg.Record) -> Answer | None:
@@ -281,13 +261,13 @@ def _read_posted(row: asyncpg.Record) -> Answer | None:
 def _read_favourite(row: asyncpg.Record) -> Favourite | None:
     """Return the hit that a row's prophecy and rank name, or None if it has no such hit."""
     prophecy = prophecy_from_json(row["prophecy"])
-    hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
-    if not hits:
+    hit = next((hit for hit in prophecy.hits if hit.rank == row["rank"]), None)
+    if hit is None:
         return None
     return Favourite(
         headline=prophecy.headline,
         corpus=prophecy.corpus,
-        hit=hits[0],
+        hit=hit,
         asked_at=row["asked_at"],
-        tally=Tally(up=row["up"], down=row["down"]),
+        tally=read_row(Tally, row),
     )

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import asyncpg
 
-from db.connection import Connection
+from db.connection import Connection, Row, read_row
 from db.pool import Store
 from engine.chat import (
     Admission,
@@ -16,10 +15,8 @@ from engine.chat import (
     BotOwner,
     Chat,
     Listening,
-    PostPicture,
     Standing,
 )
-from engine.search import HitKind
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)
@@ -77,7 +74,7 @@ class Waiting(Store, sql="access"):
     async def get(self, chat: Chat, number: int) -> WaitingMessage | None:
         """Return a message of this chat, or None if it is forgotten."""
         row = await self._fetch_row("waiting", number, chat.id)
-        return None if row is None else WaitingMessage(**dict(row))
+        return read_row(WaitingMessage, row) if row else None
 
     async def is_asking(self, chat: Chat, thread: str | None, *, since: datetime) -> bool:
         """Return whether the place was asked for an archive since then and nobody has chosen."""
@@ -86,12 +83,7 @@ class Waiting(Store, sql="access"):
     async def list_later(self, number: int) -> Mapping[int, WaitingMessage]:
         """Return what came after a message in its place and nobody has chosen for, by its id."""
         rows = await self._fetch_rows("later_waiting", number)
-        return {
-            row["id"]: WaitingMessage(
-                message=row["message"], thread=row["thread"], written_at=row["written_at"]
-            )
-            for row in rows
-        }
+        return {row["id"]: read_row(WaitingMessage, row) for row in rows}
 
     async def choose(self, number: int, corpus: str, *, person: str | None, now: datetime) -> None:
         """Note which archive was chosen for a message; who is a `person` ("platform:id") whose
@@ -100,8 +92,8 @@ class Waiting(Store, sql="access"):
 
     async def find_choice(self, chat: Chat, person: str, *, since: datetime) -> str | None:
         """Return the archive that a person chose last in this chat since then, or None."""
-        row = await self._fetch_row("last_choice", chat.id, person, since)
-        return None if row is None else str(row["chosen"])
+        chosen: str | None = await self._fetch_value("last_choice", chat.id, person, since)
+        return chosen
 
     async def forget(self, *, now: datetime) -> None:
         """Remove messages that are older than a day."""
@@ -124,7 +116,7 @@ class Access(Store, sql="access"):
     async def owner(self, platform: str) -> BotOwner | None:
         """Return the owner on the platform, if there is one."""
         row = await self._fetch_row("owner", platform)
-        return None if row is None else BotOwner(platform=platform, **dict(row))
+        return read_row(BotOwner, row, platform=platform) if row else None
 
     async def find_standing(self, platform: str, *, person: str, chat: str) -> Standing:
         """Return what is known of a person who writes in a chat."""
@@ -194,7 +186,7 @@ class Access(Store, sql="access"):
         The message that it kept is forgotten.
         """
         row = await self._fetch_row("decide", platform, chat, state.value, now)
-        return None if row is None else _read_admission(row)
+        return read_row(Admission, row) if row else None
 
     async def record(
         self,
@@ -212,7 +204,7 @@ class Access(Store, sql="access"):
     async def admissions(self, platform: str) -> Sequence[Admission]:
         """Return the chats of a platform that asked, those that wait first."""
         rows = await self._fetch_rows("admissions", platform)
-        return [_read_admission(row) for row in rows]
+        return [read_row(Admission, row) for row in rows]
 
     async def count_use(self, since: datetime) -> Sequence[UsageCount]:
         """Return who was answered since that day (UTC) and how often, the busiest 20 first."""
@@ -224,10 +216,6 @@ class Access(Store, sql="access"):
         """Return what models cost since then, in US dollars, by the source of the calls."""
         rows = await self._fetch_rows("paid_since", since)
         return {row["source"]: row["cost_usd"] for row in rows}
-
-
-def _read_admission(row: asyncpg.Record) -> Admission:
-    return Admission(**{**dict(row), "state": AdmissionState(row["state"])})
 
 
 def _read_used(row: asyncpg.Record) -> UsageCount:
@@ -323,12 +311,12 @@ class Chats(Store, sql="conversation"):
                     self._sql["meet"], platform, external_id, private, title, time_zone, asked_in
                 )
         assert row is not None  # noqa: S101 - the statement returns its row either way
-        return chat_from(dict(row))
+        return chat_from(row)
 
     async def find_chat(self, platform: str, external_id: str) -> Chat | None:
         """Return the chat if it is known."""
         row = await self._fetch_row("chat", platform, external_id)
-        return None if row is None else chat_from(dict(row))
+        return chat_from(row) if row else None
 
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
@@ -366,13 +354,6 @@ class Chats(Store, sql="conversation"):
         await self._execute("set_active", platform, external_id, active)
 
 
-def chat_from(columns: Mapping[str, Any]) -> Chat:
-    """Return the chat in columns that are named as its fields."""
-    return Chat(
-        **{
-            **columns,
-            "listening": Listening.parse(columns["listening"]),
-            "picture": PostPicture(columns["picture"]),
-            "threshold": HitKind(columns["threshold"]),
-        }
-    )
+def chat_from(row: Row, prefix: str = "") -> Chat:
+    """Return the chat in columns that are named as its fields, after `prefix`."""
+    return read_row(Chat, row, prefix, listening=Listening.parse(row[f"{prefix}listening"]))

@@ -9,6 +9,7 @@ from typing import TypeVar
 import asyncpg
 from pydantic import TypeAdapter
 
+from db.connection import read_row
 from db.pool import Store
 from engine.chat import Chat
 from engine.compose.composition import Composition
@@ -71,15 +72,8 @@ class Compositions(Store, sql="compositions"):
         self, chat: Chat, thread: str | None, task: ComposeTask, *, now: datetime
     ) -> int:
         """Store a task and return its id."""
-        return int(
-            await self._fetch_value(
-                "keep_task",
-                chat.id,
-                thread,
-                now,
-                _build_adapter(ComposeTask).dump_json(task).decode(),
-            )
-        )
+        written = _build_adapter(ComposeTask).dump_json(task).decode()
+        return int(await self._fetch_value("keep_task", chat.id, thread, now, written))
 
     async def begin(self, task_id: int, process: int, message: str | None) -> bool:
         """Note that a process works on a task; return False if it was begun or stopped before."""
@@ -91,9 +85,7 @@ class Compositions(Store, sql="compositions"):
 
     async def store_written(self, task_id: int, process: int, outcome: Composition) -> bool:
         """Store what was written; return False if the task was stopped or taken over."""
-        # The buttons need neither the passages nor the facts.
-        stored = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        return await self._has_changed("written", task_id, process, _outcome_json(stored))
+        return await self._has_changed("written", task_id, process, _outcome_json(outcome))
 
     async def note_shown(self, task_id: int, process: int) -> None:
         """Note that what was written is shown."""
@@ -116,8 +108,7 @@ class Compositions(Store, sql="compositions"):
 
     async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
         """Store what was drafted for a delivery."""
-        stored = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
-        await self._execute("keep_draft", delivery_key, now, _outcome_json(stored))
+        await self._execute("keep_draft", delivery_key, now, _outcome_json(outcome))
 
     async def forget(self, *, now: datetime) -> None:
         """Remove tasks and drafts older than 90 days."""
@@ -128,25 +119,18 @@ class Compositions(Store, sql="compositions"):
 
 
 def _outcome_json(outcome: Composition) -> str:
-    return _build_adapter(Composition).dump_json(outcome).decode()
+    # The buttons need neither the passages nor the facts.
+    stored = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
+    return _build_adapter(Composition).dump_json(stored).decode()
 
 
 def _read_task(row: asyncpg.Record) -> KeptTask:
-    return KeptTask(
+    outcome = row["outcome"] and _build_adapter(Composition).validate_json(row["outcome"])
+    return read_row(
+        KeptTask,
+        row,
         id=row["task_id"],
-        chat=Chat(
-            id=row["chat_id"],
-            platform=row["platform"],
-            external_id=row["external_id"],
-            private=row["private"],
-        ),
-        thread=row["thread"],
+        chat=read_row(Chat, row, id=row["chat_id"]),
         task=_build_adapter(ComposeTask).validate_json(row["task"]),
-        asked_at=row["asked_at"],
-        state=TaskState(row["state"]),
-        attempts=row["attempts"],
-        message=row["message"],
-        outcome=_build_adapter(Composition).validate_json(row["outcome"])
-        if row["outcome"]
-        else None,
+        outcome=outcome,
     )

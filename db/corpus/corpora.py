@@ -3,18 +3,24 @@
 import re
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
 
 import asyncpg
 
-from db.connection import Connection, load_statements
+from db.connection import (
+    Connection,
+    about_corpus,
+    load_statements,
+    name_partition,
+    postings_table,
+    read_row,
+    staged_table,
+)
 from db.lease import Lease
 from db.pool import Database, Store
 from engine.corpora import ALL, USUAL, ArchiveSummary, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
-from engine.values import Corpus, CorpusRole, Kind
+from engine.values import Corpus, Kind
 
 _LANGUAGES = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -31,35 +37,6 @@ ALL_POSTED = 2**63 - 1  # instead of an id: every document has its postings
 _READ_TOGETHER = 100  # corpora in one statement, which locks the tables of all
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-
-
-def name_partition(corpus_id: int) -> str:
-    """Return the table of one corpus' documents; its name contains nothing but a number."""
-    return f"document_{int(corpus_id)}"
-
-
-def staged_table(corpus_id: int) -> str:
-    """Return the partition of a placed corpus, which holds texts while they change."""
-    return f"staged_{int(corpus_id)}"
-
-
-def postings_table(corpus_id: int) -> str:
-    """Return the table of one corpus' postings, which only some corpora have."""
-    return f"postings_{int(corpus_id)}"
-
-
-@lru_cache(maxsize=1024)
-def about_corpus(file: str, name: str, corpus_id: int) -> str:
-    """Return a statement of `db/sql/<file>.sql` about one corpus.
-
-    {document} and {postings} in it stand for the corpus' tables, {corpus} for its id.
-    """
-    names = {
-        "document": name_partition(corpus_id),
-        "postings": postings_table(corpus_id),
-        "corpus": str(int(corpus_id)),
-    }
-    return load_statements(file)[name].format(**names)
 
 
 def has_postings(kind: Kind, *, average_length: float) -> bool:
@@ -203,26 +180,7 @@ async def find_languages(connection: Connection) -> frozenset[str]:
     )
 
 
-class CorpusReader(Store):
-    """The base of what reads corpora by the statements of one file.
-
-    Each method runs one statement about a corpus. They raise storage errors.
-    """
-
-    async def _read_rows(
-        self, corpus: Corpus, statement: str, *values: Any
-    ) -> list[asyncpg.Record]:
-        async with self._database.connection() as connection:
-            return await connection.fetch(about_corpus(self._file, statement, corpus.id), *values)
-
-    async def _read_value(self, corpus: Corpus, statement: str, *values: Any) -> Any:
-        async with self._database.connection() as connection:
-            return await connection.fetchval(
-                about_corpus(self._file, statement, corpus.id), *values
-            )
-
-
-class Corpora(CorpusReader, sql="corpora"):
+class Corpora(Store, sql="corpora"):
     """Reads and writes the corpus table and creates one partition per corpus.
 
     Corpora of other kinds than `kinds` are invisible, both by name and in lists.
@@ -240,18 +198,19 @@ class Corpora(CorpusReader, sql="corpora"):
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
         rows = await self._fetch_rows("select", None)
-        return [corpus for row in rows if (corpus := _read_corpus(row)).kind in self._kinds]
+        corpora = (read_row(Corpus, row) for row in rows)
+        return [corpus for corpus in corpora if corpus.kind in self._kinds]
 
     async def summarise(self, corpus: Corpus) -> ArchiveSummary:
         """Return the years and the authors of a corpus; read anew when it holds more texts."""
         documents, summary = self._summaries.get(corpus.id, (-1, None))
         if summary is None or documents != corpus.documents:
-            [span] = await self._read_rows(corpus, "span")
-            authors = [row["author"] for row in await self._read_rows(corpus, "frequent_authors")]
-            dated = span["oldest"] is not None
+            oldest, newest = await self.span(corpus)
+            rows = await self._fetch_rows("frequent_authors", corpus=corpus)
+            authors = tuple(row["author"] for row in rows)
             summary = ArchiveSummary(
-                years=(span["oldest"].year, span["newest"].year) if dated else None,
-                authors=tuple(authors) if len(authors) > 1 else (),
+                years=(oldest.year, newest.year) if oldest and newest else None,
+                authors=authors if len(authors) > 1 else (),
             )
             self._summaries[corpus.id] = (corpus.documents, summary)
         return summary
@@ -302,9 +261,8 @@ class Corpora(CorpusReader, sql="corpora"):
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
-        return _require_agreement(
-            corpus_named([*map(_read_corpus, rows)], name), kind=kind, language=language
-        )
+        corpus = corpus_named([read_row(Corpus, row) for row in rows], name)
+        return _require_agreement(corpus, kind=kind, language=language)
 
     async def change(
         self,
@@ -331,9 +289,7 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def find_author(self, corpus: Corpus) -> str | None:
         """Return the author of the corpus, else the one that all documents name, or None."""
-        if corpus.author:
-            return corpus.author
-        author: str | None = await self._read_value(corpus, "only_author")
+        author: str | None = corpus.author or await self._fetch_value("only_author", corpus=corpus)
         return author
 
     async def avatar(self, name: str) -> bytes | None:
@@ -356,7 +312,7 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def items(self, corpus: Corpus) -> int:
         """Return how many items the corpus holds in parts."""
-        return int(await self._read_value(corpus, "items", corpus.id))
+        return int(await self._fetch_value("items", corpus.id, corpus=corpus))
 
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
@@ -369,7 +325,7 @@ class Corpora(CorpusReader, sql="corpora"):
         spans = dict[int, tuple[datetime | None, datetime | None]]()
         for first in range(0, len(corpora), _READ_TOGETHER):
             together = corpora[first : first + _READ_TOGETHER]
-            each = [about_corpus(self._file, "span", corpus.id) for corpus in together]
+            each = [about_corpus("corpora", "span", corpus.id) for corpus in together]
             async with self._database.connection() as connection:
                 rows = await connection.fetch(" UNION ALL ".join(each))
             spans |= {row["corpus_id"]: (row["oldest"], row["newest"]) for row in rows}
@@ -377,7 +333,7 @@ class Corpora(CorpusReader, sql="corpora"):
 
     async def names_authors(self, corpus: Corpus) -> bool:
         """Return whether any document names its author."""
-        return bool(await self._read_value(corpus, "names_authors"))
+        return bool(await self._fetch_value("names_authors", corpus=corpus))
 
 
 async def create_partition(connection: Connection, corpus_id: int) -> None:
@@ -389,14 +345,6 @@ async def create_partition(connection: Connection, corpus_id: int) -> None:
         f" CHECK (corpus_id = {int(corpus_id)}));"
         f"ALTER TABLE document ATTACH PARTITION {table} FOR VALUES IN ({int(corpus_id)})"
     )
-
-
-def _read_corpus(row: asyncpg.Record) -> Corpus:
-    columns = dict(row)
-    columns["kind"] = Kind(columns["kind"])
-    columns["role"] = CorpusRole(columns["role"])
-    columns["languages"] = tuple(columns["languages"])
-    return Corpus(**columns)
 
 
 def _require_agreement(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -11,28 +11,22 @@ from typing import Any
 import asyncpg
 import orjson
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import (
-    about_corpus,
-    clean_postings,
-    find_languages,
-    language_of,
-    name_partition,
-)
+from db.connection import Connection, load_statements, name_partition, read_row
+from db.corpus.corpora import clean_postings, find_languages, language_of
 from db.corpus.placement import borrow
 from db.pool import Database, Store
 from engine.corpora import Document, Part, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.text.continuation import LONGEST_GAP, JoinedText, Post, join_posts
-from engine.values import Corpus, DateKind, Flag, Kind
+from engine.values import Corpus, Flag, Kind
 
-COLUMNS = (
+_WHOLE = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
     "lang", "language", "url", "reply_to",
     "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
-    "item", "part", "heading", "page", "last_page", "dated_by",
 )  # fmt: skip
+COLUMNS = (*_WHOLE, "item", "part", "heading", "page", "last_page", "dated_by")
 ITEM_COLUMNS = (
     "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
     "platform", "pages", "parts", "page_labels",
@@ -53,13 +47,14 @@ def document_rows(
         nowhere = (None, None, None, None, None)
         yield (*_as_record(document, corpus, languages), *nowhere, document.dated_by)
         return
+    source = document.attribution
     for number, part in enumerate(document.parts, start=1):
         row = replace(
             document,
             external_id=part_id(document.external_id, number),
             text=part.text,
             search_text=part.search_text,
-            attribution=_build_attribution(document.attribution, part.page),
+            attribution=f"{source}#page={part.page}" if source and part.page else source,
             digest=0,
             flags=document.flags | (Flag.RECOGNISED if part.recognised else Flag.NONE),
         )
@@ -70,10 +65,6 @@ def document_rows(
         yield (*record, *place, document.dated_by)
 
 
-def _build_attribution(whole: str | None, page: int | None) -> str | None:
-    return f"{whole}#page={page}" if whole and page else whole
-
-
 def _hash_row(row: tuple[object, ...]) -> int:
     """Return a digest of a part, so that an unchanged one is not written again."""
     content = hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8)
@@ -82,45 +73,30 @@ def _hash_row(row: tuple[object, ...]) -> int:
 
 def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
     """Return the row of a document in parts, in ITEM_COLUMNS."""
-    return (
-        document.external_id,
-        document.digest,
-        document.created_at,
-        document.title,
-        document.author or corpus.author,
-        document.lang,
-        document.url,
-        document.attribution,
-        document.platform,
-        document.pages,
-        len(document.parts),
-        list(document.page_labels) or None,
+    return _values_of(
+        document,
+        ITEM_COLUMNS,
+        author=document.author or corpus.author,
+        parts=len(document.parts),
+        page_labels=list(document.page_labels) or None,
     )
 
 
 def _as_record(document: Document, corpus: Corpus, languages: frozenset[str]) -> tuple[object, ...]:
-    return (
-        document.external_id,
-        document.text,
-        document.search_text,
-        document.created_at,
-        document.digest,
-        document.author or corpus.author,
-        document.title,
-        document.role,
-        document.lang,
-        language_of(document.lang, corpus.language, languages),
-        document.url,
-        document.reply_to,
-        document.platform,
-        document.thread,
-        document.attribution,
-        document.tags,
-        document.mentions,
-        document.engagement,
-        int(document.flags),
-        orjson.dumps(document.meta).decode(),
+    return _values_of(
+        document,
+        _WHOLE,
+        author=document.author or corpus.author,
+        language=language_of(document.lang, corpus.language, languages),
+        thread_id=document.thread,
+        flags=int(document.flags),
+        meta=orjson.dumps(document.meta).decode(),
     )
+
+
+def _values_of(document: Document, columns: Sequence[str], **values: object) -> tuple[object, ...]:
+    """Return the values of columns, each of `values` or of the document's field of that name."""
+    return tuple(values[name] if name in values else getattr(document, name) for name in columns)
 
 
 async def copy_records(
@@ -140,57 +116,6 @@ async def copy_records(
     transport = connection._transport  # type: ignore[union-attr]  # the driver lends it in no other way
     transport.set_write_buffer_limits(high=_ROOM)
     await connection.copy_records_to_table(table, columns=columns, records=records, timeout=timeout)
-
-
-class Retention:
-    """Removes old documents; the statistics of their corpus stay exact."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def forget(self, corpus: Corpus, *, before: datetime) -> int:
-        """Remove the documents of a corpus from before `before`; return how many."""
-        removed, batch_of = 0, about_corpus("retention", "forget_documents", corpus.id)
-        while True:
-            async with self._database.transaction() as connection:
-                # As every writer of a corpus does, before any other lock.
-                if not await connection.fetchrow(load_statements("documents")["lock"], corpus.id):
-                    return removed  # the corpus was dropped meanwhile
-                async with borrow(connection, corpus, "old", before):
-                    batch = await connection.fetchval(batch_of, before)
-                if not batch:
-                    items_statement = about_corpus("retention", "kept_items", corpus.id)
-                    items = about_corpus("retention", "forget_items", corpus.id)
-                    await connection.execute(
-                        items, before, await connection.fetchval(items_statement)
-                    )
-            if not batch:
-                return removed
-            removed += batch
-
-
-class StoredDocuments:
-    """Reads the documents of a corpus as they were stored."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def pages(self, corpus: Corpus) -> AsyncIterator[Sequence[Document]]:
-        """Yield all documents, those in parts last, in the order in which they were stored."""
-        for name, size in (("whole", _PAGE), ("in_parts", _ITEMS)):
-            statement, after = about_corpus("documents", name, corpus.id), 0
-            while True:
-                async with self._database.connection() as connection:
-                    rows = await connection.fetch(statement, corpus.id, after, size)
-                if not rows:
-                    break
-                after = rows[-1]["id"]
-                groups = groupby(rows, key=itemgetter("id"))
-                yield [_stored_document(list(group)) for _id, group in groups]
-
-
-def _read_post(row: asyncpg.Record, prefix: str) -> Post:
-    return Post(**{field.name: row[prefix + field.name] for field in fields(Post)})
 
 
 def _list_changes(
@@ -221,47 +146,23 @@ def _list_changes(
 def _stored_document(rows: Sequence[asyncpg.Record]) -> Document:
     """Return a document from its row, or the rows of its parts."""
     row, has_parts = rows[0], "heading" in rows[0].keys()  # noqa: SIM118 - a record holds values
-    flags = Flag(row["flags"]) & ~(Flag.THREAD | _OF_THREADS)
-    return Document(
-        external_id=row["external_id"],
-        text="" if has_parts else row["text"],
-        search_text="" if has_parts else row["search_text"],
-        created_at=row["created_at"],
-        dated_by=DateKind(row["dated_by"]) if row["dated_by"] else None,
-        digest=0,
-        author=row["author"],
-        title=row["title"],
-        role=row["role"],
-        lang=row["lang"],
-        url=row["url"],
-        reply_to=row["reply_to"],
-        platform=row["platform"],
-        thread=row["thread_id"],
-        attribution=row["attribution"],
-        tags=tuple(row["tags"]),
-        mentions=tuple(row["mentions"]),
-        engagement=row["engagement"],
-        flags=flags & ~Flag.RECOGNISED if has_parts else flags,
-        meta=orjson.loads(row["meta"]) if isinstance(row["meta"], str) else row["meta"],
-        parts=tuple(map(_stored_part, rows)) if has_parts else (),
-        pages=row["pages"] if has_parts else None,
-        page_labels=tuple(row["page_labels"] or ()) if has_parts else (),
-    )
-
-
-def _stored_part(row: asyncpg.Record) -> Part:
-    return Part(
-        text=row["text"],
-        search_text=row["search_text"],
-        heading=row["heading"],
-        page=row["page"],
-        last_page=row["last_page"],
-        recognised=Flag.RECOGNISED in Flag(row["flags"]),
-    )
+    values: dict[str, Any] = {
+        "digest": 0,
+        "thread": row["thread_id"],
+        "flags": Flag(row["flags"]) & ~(Flag.THREAD | _OF_THREADS),
+        "meta": orjson.loads(row["meta"]) if isinstance(row["meta"], str) else row["meta"],
+    }
+    if has_parts:
+        values["flags"] &= ~Flag.RECOGNISED
+        values |= {"text": "", "search_text": "", "page_labels": tuple(row["page_labels"] or ())}
+        values["parts"] = tuple(
+            read_row(Part, row, recognised=Flag.RECOGNISED in Flag(row["flags"])) for row in rows
+        )
+    return read_row(Document, row, **values)
 
 
 class Documents(Store, sql="documents"):
-    """Writes batches, one transaction each; triggers keep the statistics exact."""
+    """Reads documents, and writes batches, one transaction each: triggers keep statistics exact."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -269,21 +170,14 @@ class Documents(Store, sql="documents"):
 
     async def find_outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
         """Return the external ids in `digests` that are new or have another digest."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                about_corpus("documents", "outdated", corpus.id),
-                corpus.id,
-                list(digests),
-                list(digests.values()),
-            )
+        values = corpus.id, list(digests), list(digests.values())
+        rows = await self._fetch_rows("outdated", *values, corpus=corpus)
         return {row["external_id"] for row in rows}
 
     async def count_held(self, corpus: Corpus, documents: Sequence[Document]) -> int:
         """Return how many of these documents the corpus holds with the same text."""
         values = [each.external_id for each in documents], [each.text for each in documents]
-        async with self._database.connection() as connection:
-            held = about_corpus("documents", "held", corpus.id)
-            return int(await connection.fetchval(held, corpus.id, *values))
+        return int(await self._fetch_value("held", corpus.id, *values, corpus=corpus))
 
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
         """Store a batch in one transaction and return how many were (inserted, updated).
@@ -294,7 +188,8 @@ class Documents(Store, sql="documents"):
         """
         async with self._database.transaction() as connection:
             await self._lock_corpus(connection, corpus)
-            languages = await self._known_languages(connection)
+            self._languages = self._languages or await find_languages(connection)
+            languages = self._languages
             await connection.execute(self._sql["stage"])
             await copy_records(
                 connection,
@@ -326,7 +221,7 @@ class Documents(Store, sql="documents"):
         """
         async with self._database.transaction() as connection:
             await self._lock_corpus(connection, corpus)
-            read = about_corpus("documents", "of_platform", corpus.id)
+            read = self._find_statement("of_platform", corpus)
             rows = await connection.fetch(read, corpus.id, platform, timeout=_BATCH_TIMEOUT)
             renewed = renew([dict(row) for row in rows])
             if not renewed:
@@ -360,14 +255,14 @@ class Documents(Store, sql="documents"):
     async def _join_posts(self, connection: Connection, corpus: Corpus) -> int:
         if corpus.kind not in (Kind.TWEETS, Kind.SOCIAL):
             return 0
-        statement = about_corpus("documents", "neighbours", corpus.id)
+        statement = self._find_statement("neighbours", corpus)
         # After a first load the planner has no statistics, and would compare each post with all.
         await connection.execute("SET LOCAL enable_nestloop = off")
         rows = await connection.fetch(statement, corpus.id, LONGEST_GAP, timeout=_BATCH_TIMEOUT)
         await connection.execute("SET LOCAL enable_nestloop = on")
-        pairs = ((_read_post(row, "b_"), _read_post(row, "")) for row in rows)
+        pairs = ((read_row(Post, row, "b_"), read_row(Post, row)) for row in rows)
         stored = await connection.fetch(
-            about_corpus("documents", "joined", corpus.id),
+            self._find_statement("joined", corpus),
             corpus.id,
             int(_OF_THREADS),
             timeout=_BATCH_TIMEOUT,
@@ -380,6 +275,32 @@ class Documents(Store, sql="documents"):
                 await self._run_statement(connection, "join", corpus, *columns)
             await self._forget_vectors(connection, corpus, ids)
         return len(changes)
+
+    async def pages(self, corpus: Corpus) -> AsyncIterator[Sequence[Document]]:
+        """Yield all documents as they were stored, those in parts last, in the order of that."""
+        for name, size in (("whole", _PAGE), ("in_parts", _ITEMS)):
+            after = 0
+            while rows := await self._fetch_rows(name, corpus.id, after, size, corpus=corpus):
+                after = rows[-1]["id"]
+                groups = groupby(rows, key=itemgetter("id"))
+                yield [_stored_document(list(group)) for _id, group in groups]
+
+    async def forget(self, corpus: Corpus, *, before: datetime) -> int:
+        """Remove the documents from before `before`; return how many. Statistics stay exact."""
+        removed, forget_batch = 0, self._find_statement("forget_documents", corpus)
+        while True:
+            async with self._database.transaction() as connection:
+                # As every writer of a corpus does, before any other lock.
+                if not await connection.fetchrow(self._sql["lock"], corpus.id):
+                    return removed  # the corpus was dropped meanwhile
+                async with borrow(connection, corpus, "old", before):
+                    batch = await connection.fetchval(forget_batch, before)
+                if not batch:
+                    kept = await connection.fetchval(self._find_statement("kept_items", corpus))
+                    forget_items = self._find_statement("forget_old_items", corpus)
+                    await connection.execute(forget_items, before, kept)
+                    return removed
+            removed += batch
 
     async def settle(self, corpus: Corpus) -> None:
         """Bring indexes and planner statistics up to date after a load."""
@@ -416,11 +337,6 @@ class Documents(Store, sql="documents"):
                 Message("Corpus {name!r} was dropped meanwhile.", name=corpus.name)
             )
 
-    async def _known_languages(self, connection: Connection) -> frozenset[str]:
-        if self._languages is None:
-            self._languages = await find_languages(connection)
-        return self._languages
-
     async def _keep_items(
         self, connection: Connection, corpus: Corpus, documents: Sequence[Document]
     ) -> tuple[int, int]:
@@ -445,7 +361,7 @@ class Documents(Store, sql="documents"):
             await connection.execute(self._sql["forget_vectors"], corpus.id, documents)
 
     async def _fetch(self, connection: Connection, name: str, corpus: Corpus) -> asyncpg.Record:
-        statement = about_corpus("documents", name, corpus.id)
+        statement = self._find_statement(name, corpus)
         row = await connection.fetchrow(statement, timeout=_BATCH_TIMEOUT)
         if row is None:
             raise ValueError(f"{name} returned no row")
@@ -454,6 +370,6 @@ class Documents(Store, sql="documents"):
     async def _run_statement(
         self, connection: Connection, name: str, corpus: Corpus, *arguments: object
     ) -> int:
-        statement = about_corpus("documents", name, corpus.id)
+        statement = self._find_statement(name, corpus)
         status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
         return int(status.rpartition(" ")[2])

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import asyncpg
 
-from db.connection import Connection
-from db.corpus.corpora import about_corpus
+from db.connection import Connection, read_row
 from db.pool import Store
 from engine.errors import InputError
 from engine.glossary.groups import AliasGroup, GroupStatus, Pair, fold_terms, list_pairs
@@ -34,7 +33,7 @@ class Groups(Store, sql="glossary"):
     ) -> list[AliasGroup]:
         """Return groups by id; with `corpus`, those that apply in it."""
         rows = await self._fetch_rows("groups", status, _find_scope(corpus))
-        return [_read_group(row) for row in rows]
+        return [read_row(AliasGroup, row) for row in rows]
 
     async def rejected_pairs(self, corpus: Corpus | None = None) -> list[RejectedPair]:
         """Return the rejected pairs; with `corpus`, those that apply in it."""
@@ -81,7 +80,7 @@ class Groups(Store, sql="glossary"):
                 await self._lift_bars(connection, row["corpus_id"], row["terms"])
                 await connection.execute(self._sql["approve"], row["id"])
             rows = await connection.fetch(self._sql["groups"], None, None)
-        return [_read_group(row) for row in rows if row["id"] in set(ids)]
+        return [read_row(AliasGroup, row) for row in rows if row["id"] in set(ids)]
 
     async def reject(self, ids: Sequence[int], *, now: datetime) -> list[tuple[str, ...]]:
         """Remove groups, pending or approved, and never suggest their pairs again.
@@ -104,9 +103,7 @@ class Groups(Store, sql="glossary"):
     async def sample(self, corpus: Corpus, maximum: int) -> list[str]:
         """Return about `maximum` texts, spread over the whole corpus."""
         step = max(1, corpus.documents // maximum)
-        async with self._database.connection() as connection:
-            sample = about_corpus("glossary", "sample", corpus.id)
-            rows = await connection.fetch(sample, corpus.id, step, maximum)
+        rows = await self._fetch_rows("sample", corpus.id, step, maximum, corpus=corpus)
         return [row["text"] for row in rows]
 
     async def _lock_all(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
@@ -136,13 +133,3 @@ def _find_scope(corpus: Corpus | None) -> int | None:
 def _split_pairs(pairs: Iterable[Pair]) -> tuple[list[str], list[str]]:
     listed = list(pairs)
     return [first for first, _ in listed], [second for _, second in listed]
-
-
-def _read_group(row: asyncpg.Record) -> AliasGroup:
-    return AliasGroup(
-        id=row["id"],
-        corpus=row["corpus"],
-        status=GroupStatus(row["status"]),
-        terms=tuple(row["terms"]),
-        sure=row["sure"],
-    )

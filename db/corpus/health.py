@@ -1,21 +1,21 @@
 """Reports the health of the database, and re-indexes texts whose rules have changed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import Corpora, CorpusReader, Postings, about_corpus, name_partition
+from db.connection import Connection, about_corpus, load_statements, name_partition, read_row
+from db.corpus.corpora import Corpora, Postings
 from db.corpus.documents import Documents
 from db.corpus.placement import borrow
 from db.pool import Database, Store
 from engine.errors import CorpusNotFound
 from engine.text.clean import clean_for_display, respell_search_text
-from engine.values import INDEX_VERSION, Corpus, Flag
+from engine.values import INDEX_VERSION, Corpus
 
 PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
@@ -137,46 +137,6 @@ def _build_columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
     return columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
-    """The text before or after another one in time."""
-
-    external_id: str
-    text: str
-    flags: Flag
-    created_at: datetime
-
-
-class Overview(CorpusReader, sql="overview"):
-    """Reads the texts of a corpus in the order of time."""
-
-    async def months(self, corpus: Corpus) -> Mapping[str, int]:
-        """Return the number of texts by month (UTC, "2012-03"), without empty months."""
-        rows = await self._read_rows(corpus, "months")
-        return {row["month"]: row["documents"] for row in rows}
-
-    async def thread(self, corpus: Corpus, external_id: str, *, limit: int) -> Sequence[Neighbour]:
-        """Return the thread that a text is a part of, oldest first, with the text itself."""
-        rows = await self._read_rows(corpus, "thread", external_id, limit)
-        return [Neighbour(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
-
-    async def neighbours(
-        self, corpus: Corpus, document: int, created_at: datetime
-    ) -> tuple[Neighbour | None, Neighbour | None]:
-        """Return the texts before and after a text, which was created at `created_at`."""
-        rows = await self._read_rows(corpus, "neighbours", document, created_at)
-        by_side = {
-            row["later"]: Neighbour(
-                external_id=row["external_id"],
-                text=row["text"],
-                flags=Flag(row["flags"]),
-                created_at=row["created_at"],
-            )
-            for row in rows
-        }
-        return by_side.get(False), by_side.get(True)
-
-
 async def server_version(database: Database) -> str:
     """Return the server's version, such as "18.6"."""
     async with database.connection() as connection:
@@ -223,13 +183,7 @@ async def offered_extension(database: Database, name: str) -> OfferedExtension |
     """Return the extension, or None if the server does not have it."""
     async with database.connection() as connection:
         row = await connection.fetchrow(load_statements("health")["offered"], name)
-    if row is None:
-        return None
-    return OfferedExtension(
-        installed=row["installed_version"],
-        available=row["default_version"],
-        installable=row["installable"],
-    )
+    return read_row(OfferedExtension, row) if row else None
 
 
 async def server_time(database: Database) -> datetime:

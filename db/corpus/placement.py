@@ -13,8 +13,15 @@ from dataclasses import dataclass
 import asyncpg
 import orjson
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import ALL_POSTED, about_corpus, name_partition, postings_table, staged_table
+from db.connection import (
+    Connection,
+    about_corpus,
+    load_statements,
+    name_partition,
+    postings_table,
+    staged_table,
+)
+from db.corpus.corpora import ALL_POSTED
 from db.pool import Store
 from engine.errors import CorpusNotFound, UsageError
 from engine.messages import Message
@@ -25,17 +32,13 @@ _TIMEOUT = 3600  # seconds for one statement; only a hung server needs them
 _MOVING = "moving_"
 
 
-def _format_statement(name: str, corpus_id: int, **names: str) -> str:
-    """Return a statement about a corpus; {chosen} is one as well."""
-    document, postings = name_partition(corpus_id), postings_table(corpus_id)
-    tables = {
-        "document": document,
-        "postings": postings,
-        "staged": staged_table(corpus_id),
-        "moving": _MOVING + document,
-        "moving_postings": _MOVING + postings,
+def _format_statement(name: str, corpus_id: int, **parts: str) -> str:
+    """Return a statement about a corpus."""
+    moving = {
+        "moving": _MOVING + name_partition(corpus_id),
+        "moving_postings": _MOVING + postings_table(corpus_id),
     }
-    return load_statements("placement")[name].format(**tables | names)
+    return about_corpus("placement", name, corpus_id, **moving | parts)
 
 
 @asynccontextmanager

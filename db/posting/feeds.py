@@ -1,13 +1,13 @@
 """Stores feeds and what their polls bring: who follows them, which are due, and their stories."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Connection, load_statements
+from db.connection import Connection, load_statements, read_row
 from db.pool import Store
 from db.posting.outbox import owe_notices
 from db.posting.subscriptions import subscription_of
@@ -33,7 +33,6 @@ SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not writ
 _LOCK_OF_NEWS = 7428  # any constant that no other lock uses
 _COUNTED = timedelta(days=7)
 _LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
-_COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
 
 
 class SharedFeeds(Store, sql="shared_feeds"):
@@ -195,10 +194,8 @@ class Feeds(Store, sql="news"):
 
 
 def _read_feed(row: asyncpg.Record) -> Feed:
-    columns = {name: row[name] for name in _COLUMNS}
-    for name in ("error", "remark"):
-        columns[name] = row[name] and message_from_json(row[name])
-    return Feed(**columns, configured=row["configured_url"] is not None)
+    said = {name: row[name] and message_from_json(row[name]) for name in ("error", "remark")}
+    return read_row(Feed, row, configured=row["configured_url"] is not None, **said)
 
 
 def _as_known(feed: Feed, category: str | None) -> Feed:
@@ -314,14 +311,10 @@ async def _select_unseen(
         row = by_identity.get(identity)
         if row is None:
             unseen.append(headline)
-        elif is_reused(headline, _read_known(row)):
+        elif is_reused(headline, read_row(KnownHeadline, row)):
             unseen.append(identify_by_title(headline))
             reused += 1
     return unseen, reused
-
-
-def _read_known(row: asyncpg.Record) -> KnownHeadline:
-    return KnownHeadline(title=row["title"], link=row["link"], published=row["published"])
 
 
 async def _find_similar_stories(
@@ -340,10 +333,7 @@ async def _find_similar_stories(
         feed.id,
     )
     # Sorted here: to return an order the planner would walk through all of them.
-    return [
-        StoryWords(**{**row, "words": tuple(row["words"])})
-        for row in sorted(rows, key=itemgetter("id"))
-    ]
+    return [read_row(StoryWords, row) for row in sorted(rows, key=itemgetter("id"))]
 
 
 async def _retell_stories(

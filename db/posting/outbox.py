@@ -15,15 +15,15 @@ from typing import NamedTuple
 import asyncpg
 
 from db.chat.answers import prophecy_to_json
-from db.connection import Connection, load_statements
+from db.chat.chats import chat_from
+from db.connection import Connection, load_statements, read_row
 from db.pool import Store
-from db.posting.subscriptions import chat_of, read_posted
+from db.posting.subscriptions import read_posted
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
 from engine.posting.choose import RETOLD_AFTER, has_duplicate_story, list_good_hits
 from engine.posting.delivery import (
     Delivery,
-    DeliveryState,
     LeasedDelivery,
     OutboxHealth,
     OwedNotice,
@@ -292,7 +292,10 @@ class Outbox(Store, sql="posting"):
     async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
         """Return the last deliveries of a chat, newest first."""
         rows = await self._fetch_rows("history", chat.id, limit)
-        return [_read_past_delivery(row) for row in rows]
+        return [
+            read_row(PastDelivery, row, error=row["error"] and message_from_json(row["error"]))
+            for row in rows
+        ]
 
     async def public_posts(
         self, corpora: Sequence[str], *, external_id: str | None = None, limit: int
@@ -303,14 +306,14 @@ class Outbox(Store, sql="posting"):
         Those about headlines that only feeds of single chats brought are left out.
         """
         rows = await self._fetch_rows("public_posts", corpora, external_id, limit)
-        return [PublicPost(**dict(row)) for row in rows]
+        return [read_row(PublicPost, row) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:
         """Return what is owed, and what was given up since `since`."""
         row = await self._fetch_row("outbox_health", since)
         assert row is not None  # noqa: S101 - sums have one row
         last = row["last_error"] and message_from_json(row["last_error"])
-        return OutboxHealth(**{**row, "last_error": last})
+        return read_row(OutboxHealth, row, last_error=last)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove what was settled or posted long ago, and give up deliveries to gone chats."""
@@ -326,24 +329,16 @@ class Outbox(Store, sql="posting"):
 
 
 def _read_leased(row: asyncpg.Record) -> LeasedDelivery:
-    delivery = Delivery(
-        id=row["id"],
-        key=row["key"],
-        chat=chat_of(row),
+    delivery = read_row(
+        Delivery,
+        row,
+        chat=chat_from(row, "chat_"),
         thread=row["delivery_thread"],
-        content=row["content"],
         attempts=row["attempts"] + 1,
         begun_before=row["begun_at"] is not None,
-        created_at=row["created_at"],
         silent=row["delivery_silent"],
-        answers=tuple(row["answers"]),
     )
     return LeasedDelivery(delivery=delivery, lease=row["lease"], until=row["leased_until"])
-
-
-def _read_past_delivery(row: asyncpg.Record) -> PastDelivery:
-    error = row["error"] and message_from_json(row["error"])
-    return PastDelivery(**{**row, "state": DeliveryState(row["state"]), "error": error})
 
 
 async def owe_notices(

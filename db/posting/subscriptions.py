@@ -1,14 +1,14 @@
 """Stores the subscriptions of chats, and the stories and finds that they are sent."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Literal
 
 import asyncpg
 
 from db.chat.answers import prophecy_from_json, prophecy_to_json
 from db.chat.chats import chat_from
+from db.connection import read_row
 from db.pool import Store
 from engine.chat import Chat
 from engine.feeds.feed import Story
@@ -23,11 +23,7 @@ from engine.posting.delivery import (
     StoryFind,
     Subscription,
 )
-from engine.search import HitKind, Prophecy
-
-_COLUMNS = tuple(field.name for field in fields(Story))
-_CHAT = tuple(field.name for field in fields(Chat))
-_WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
+from engine.search import Prophecy
 
 
 class Stories(Store, sql="news"):
@@ -36,7 +32,7 @@ class Stories(Store, sql="news"):
     async def get(self, ids: Sequence[int]) -> list[Story]:
         """Return the known stories among `ids`, by id."""
         rows = await self._fetch_rows("stories", ids)
-        return [story_of(row) for row in rows]
+        return [read_row(Story, row) for row in rows]
 
     async def find_unsearched(
         self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
@@ -48,7 +44,7 @@ class Stories(Store, sql="news"):
         subscription to `corpus` can see.
         """
         rows = await self._fetch_rows("unsearched", corpus, since, limit, configured)
-        return [story_of(row) for row in rows]
+        return [read_row(Story, row) for row in rows]
 
     async def changes(self) -> int:
         """Return a number that grows when there may be stories to search that were not there.
@@ -60,12 +56,6 @@ class Stories(Store, sql="news"):
     async def forget(self, *, before: datetime) -> None:
         """Remove stories first seen before `before`, with their finds."""
         await self._execute("forget_stories", before)
-
-
-def story_of(row: asyncpg.Record) -> Story:
-    """Return the story in a row that has its columns."""
-    columns = {name: row[name] for name in _COLUMNS}
-    return Story(**{**columns, "categories": tuple(columns["categories"])})
 
 
 class Finds(Store, sql="news"):
@@ -102,19 +92,21 @@ class Finds(Store, sql="news"):
                 find_id = await connection.fetchval(self._sql["find_id"], story.id, corpus)
         return None if find_id is None else int(find_id)
 
-    async def find_promising(
-        self, corpora: Sequence[str], *, since: datetime, limit: int
+    async def find_waiting(
+        self,
+        state: Literal[FindState.PROMISING, FindState.UNJUDGED],
+        corpora: Sequence[str],
+        *,
+        since: datetime,
+        limit: int,
     ) -> list[Promising]:
-        """Return the finds since `since` that wait for the model, best coverage first."""
-        rows = await self._fetch_rows("promising", corpora, since, limit)
-        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
-
-    async def find_unjudged(
-        self, corpora: Sequence[str], *, since: datetime, limit: int
-    ) -> list[Promising]:
-        """Return the finds since `since` that were left unjudged, best coverage first."""
-        rows = await self._fetch_rows("unjudged", corpora, since, limit)
-        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+        """Return the finds since `since` that wait for the model, or were left unjudged, best
+        coverage first."""
+        async with self._database.connection() as connection:
+            # The state is no parameter, as promising finds have an index of their own.
+            statement = self._sql["waiting"].format(state=state.value)
+            rows = await connection.fetch(statement, corpora, since, limit)
+        return [Promising(read_row(Story, row), row["corpus"], row["coverage"]) for row in rows]
 
     async def quiet_days(
         self, wanted: Sequence[tuple[Subscription, str]], *, since: datetime
@@ -127,7 +119,7 @@ class Finds(Store, sql="news"):
             [corpus for _, corpus in wanted],
             since,
         )
-        return [QuietDay(**row) for row in rows]
+        return [read_row(QuietDay, row) for row in rows]
 
     async def give_up(self, *, found_before: datetime, below: float) -> None:
         """Stop waiting for the model for finds from before `found_before` with less coverage."""
@@ -201,34 +193,21 @@ def _find_best_judgment(prophecy: Prophecy) -> int | None:
 
 
 def _read_find(row: asyncpg.Record, prophecy: Prophecy | None = None) -> StoryFind:
-    return StoryFind(
+    return read_row(
+        StoryFind,
+        row,
         id=row["find_id"],
-        story=story_of(row),
-        corpus=row["corpus"],
+        story=read_row(Story, row),
         prophecy=prophecy or prophecy_from_json(row["prophecy"]),
-        words=tuple(row["words"]),
-        link_key=row["link_key"],
-        appeared_at=row["appeared_at"],
     )
-
-
-def chat_of(row: asyncpg.Record) -> Chat:
-    """Return the chat of a row."""
-    return chat_from({name: row[f"chat_{name}"] for name in _CHAT})
 
 
 def subscription_of(row: asyncpg.Record) -> Subscription:
     """Return the subscription of the chat in a row; without one, its mode is off."""
-    chat = chat_of(row)
+    chat = chat_from(row, "chat_")
     if row["mode"] is None:
         return Subscription(chat=chat, mode=PostingMode.OFF)
-    wanted = {name: _freeze_list(row[name]) for name in _WANTED}
-    named = {"mode": PostingMode(wanted["mode"]), "threshold": HitKind(wanted["threshold"])}
-    return Subscription(chat=chat, **{**wanted, **named})
-
-
-def _freeze_list(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return read_row(Subscription, row, chat=chat)
 
 
 class Subscriptions(Store, sql="posting"):
@@ -289,15 +268,7 @@ class Subscriptions(Store, sql="posting"):
         They stay so until `look_again` says otherwise.
         """
         rows = await self._fetch_rows("due", now, limit)
-        return [
-            DueSubscription(
-                subscription=subscription_of(row),
-                revision=row["revision"],
-                last_decided=row["last_decided"],
-                has_feeds=row["has_feeds"],
-            )
-            for row in rows
-        ]
+        return [read_row(DueSubscription, row, subscription=subscription_of(row)) for row in rows]
 
     async def look_again(self, looks: Sequence[tuple[DueSubscription, datetime]]) -> None:
         """Note when each is looked at again, unless it or its chat has changed meanwhile."""
@@ -324,10 +295,7 @@ def read_posted(rows: Sequence[asyncpg.Record]) -> dict[int, list[PostedTweet]]:
     """Return the posted tweets in rows, by the ids of their chats."""
     posted: dict[int, list[PostedTweet]] = {}
     for row in rows:
-        columns = dict(row)
-        columns["kind"] = HitKind(columns["kind"]) if columns["kind"] else None
-        columns |= {"words": tuple(columns["words"]), "hits": frozenset(columns["hits"])}
-        posted.setdefault(columns.pop("chat_id"), []).append(PostedTweet(**columns))
+        posted.setdefault(row["chat_id"], []).append(read_row(PostedTweet, row))
     return posted
 
 

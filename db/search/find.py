@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import asyncpg
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import name_partition, names_of
+from db.connection import Connection, load_statements, name_partition, read_row
+from db.corpus.corpora import names_of
 from db.search.nearest import as_text, embedding_table
 from db.search.statements import (
     CLASSES,
@@ -255,18 +255,13 @@ def found_document(
     in_text: Mapping[str, int] | None = None,
 ) -> FoundDocument:
     """Return a row with everything that is stored of a document."""
-    return FoundDocument(
+    return read_row(
+        FoundDocument,
+        row,
         candidate=read_candidate(row, bm25=bm25),
         frequencies=frequencies or {},
         in_text=in_text or {},
-        title=row["title"],
-        role=row["role"],
         thread=row["thread_id"],
-        attribution=row["attribution"],
-        tags=tuple(row["tags"]),
-        mentions=tuple(row["mentions"]),
-        engagement=row["engagement"],
-        domain=row.get("domain"),
         attachments=read_text_list(row["attachments"]),
         participants=read_text_list(row["participants"]),
     )

@@ -9,8 +9,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import about_corpus, name_partition
+from db.connection import Connection, about_corpus, load_statements, name_partition
 from db.pool import Database
 from db.search.statements import (
     CLASSES,

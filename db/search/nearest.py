@@ -10,8 +10,8 @@ from operator import itemgetter
 import asyncpg
 import orjson
 
-from db.connection import Connection
-from db.corpus.corpora import Corpora, name_partition
+from db.connection import Connection, name_partition, read_row
+from db.corpus.corpora import Corpora
 from db.pool import Store
 from db.search.statements import build_condition
 from engine.errors import StorageError
@@ -100,7 +100,7 @@ class Nearest(Store, sql="embeddings"):
             model=model,
             dimensions=row["dimensions"],
             indexed=state["indexed"],
-            scale=_read_scale(row),
+            scale=None if row["mean"] is None else read_row(Scale, row),
             share=row["share"] or 0.0,
         )
 
@@ -156,12 +156,6 @@ class Nearest(Store, sql="embeddings"):
             depth=int(depth),
             passes=build_condition("$4", "$5", "$6", "$7"),
         )
-
-
-def _read_scale(row: asyncpg.Record) -> Scale | None:
-    if row["mean"] is None:
-        return None
-    return Scale(mean=row["mean"], deviation=row["deviation"], same=row["same"])
 
 
 class ToEmbed(Nearest):
@@ -229,11 +223,7 @@ class ToEmbed(Nearest):
     async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
         state = await self._fetch_state(corpus, model_id)
-        return (
-            VectorTally(stored=state["stored"], settled=state["settled"])
-            if state
-            else VectorTally()
-        )
+        return read_row(VectorTally, state) if state else VectorTally()
 
     async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> bool:
         """Store them; with `anew`, begin a generation, so that all vectors count as missing.

@@ -13,8 +13,14 @@ from operator import itemgetter, neg
 import asyncpg
 import orjson
 
-from db.connection import Connection, load_statements
-from db.corpus.corpora import about_corpus, name_partition, postings_table
+from db.connection import (
+    Connection,
+    about_corpus,
+    load_statements,
+    name_partition,
+    postings_table,
+    read_row,
+)
 from db.pool import Database
 from engine.ranking import Bm25, idf
 from engine.search import Candidate, Filters, ItemPlace, Term
@@ -140,9 +146,9 @@ async def add_places(
     if not corpus.in_parts or not candidates:
         return list(candidates)
     rows = await connection.fetch(
-        about_corpus("places", "places", corpus.id), [unplaced.id for unplaced in candidates]
+        about_corpus("search", "places", corpus.id), [unplaced.id for unplaced in candidates]
     )
-    places = {row["id"]: ItemPlace(**{k: v for k, v in row.items() if k != "id"}) for row in rows}
+    places = {row["id"]: read_row(ItemPlace, row) for row in rows}
     return [replace(unplaced, place=places.get(unplaced.id)) for unplaced in candidates]
 
 

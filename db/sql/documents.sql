@@ -201,3 +201,21 @@ SELECT i.id, i.external_id, d.text, d.search_text, i.created_at, d.dated_by, i.a
   FROM (SELECT * FROM item WHERE corpus_id = $1 AND id > $2 ORDER BY id LIMIT $3) i
   JOIN {document} d ON d.corpus_id = $1 AND d.item_id = i.id
  ORDER BY i.id, d.part
+
+-- name: forget_documents(before)
+-- In batches, so that each holds the corpus only for a moment. Uses the table of all corpora.
+WITH old AS (
+    SELECT id FROM document
+     WHERE corpus_id = {corpus} AND created_at < $1 ORDER BY id LIMIT 1000
+), gone AS (
+    DELETE FROM document d USING old WHERE d.corpus_id = {corpus} AND d.id = old.id RETURNING 1
+)
+SELECT count(*) FROM gone
+
+-- name: kept_items
+SELECT coalesce(array_agg(DISTINCT item_id), '{{}}') FROM {document} WHERE item_id IS NOT NULL
+
+-- name: forget_old_items(before, kept_items)
+-- Those whose last part is gone.
+DELETE FROM item i
+ WHERE i.corpus_id = {corpus} AND i.created_at < $1 AND i.id <> ALL ($2::bigint[])

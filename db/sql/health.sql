@@ -2,7 +2,7 @@
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
 -- name: offered(name)
-SELECT e.installed_version, e.default_version,
+SELECT e.installed_version AS installed, e.default_version AS available,
        NOT v.superuser OR v.trusted
            OR (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) AS installable
   FROM pg_catalog.pg_available_extensions e

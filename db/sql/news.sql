@@ -247,22 +247,10 @@ RETURNING id
 -- name: find_id(story_id, corpus)
 SELECT id FROM find WHERE story_id = $1 AND corpus = $2
 
--- name: promising(corpora, found_from, limit)
+-- name: waiting(corpora, found_from, limit)
 WITH chosen AS MATERIALIZED (
     SELECT id, story_id, corpus, coverage FROM find
-     WHERE state = 'promising' AND corpus = ANY ($1::text[]) AND found_at >= $2
-     ORDER BY coverage DESC, id
-     LIMIT $3
-)
-SELECT s.*, f.corpus, f.coverage
-  FROM chosen f JOIN told_story s ON s.id = f.story_id
- ORDER BY f.coverage DESC, f.id
-
--- name: unjudged(corpora, found_from, limit)
--- What was left unjudged, to be judged after all.
-WITH chosen AS MATERIALIZED (
-    SELECT id, story_id, corpus, coverage FROM find
-     WHERE state = 'unjudged' AND corpus = ANY ($1::text[]) AND found_at >= $2
+     WHERE state = '{state}' AND corpus = ANY ($1::text[]) AND found_at >= $2
      ORDER BY coverage DESC, id
      LIMIT $3
 )

@@ -49,3 +49,10 @@ SELECT 1 FROM {document}
    AND ($2::timestamptz IS NULL OR created_at < $2 OR ($3::timestamptz IS NULL AND created_at IS NULL))
    AND ($3 IS NULL OR created_at >= $3)
    AND ($4::integer[] IS NULL OR flags = ANY ($4))
+
+-- name: places(document_ids)
+SELECT d.id, i.id AS item, coalesce(i.title, i.external_id) AS title, d.part, d.heading, d.page,
+       d.last_page, i.pages, i.page_labels[d.page] AS page_label,
+       i.page_labels[d.last_page] AS last_label
+  FROM {document} d JOIN item i ON i.id = d.item_id
+ WHERE d.corpus_id = {corpus} AND d.id = ANY ($1::bigint[])

@@ -9,7 +9,7 @@ import pytest
 
 from db.connection import Connection
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.corpus.health import statistics_differ
 from db.pool import Database, PoolSettings
@@ -149,7 +149,7 @@ async def _written(database: Database) -> None:
 
 async def _forgotten(database: Database) -> None:
     corpus = await _full(database)
-    assert await Retention(database).forget(corpus, before=START + timedelta(days=5)) == 5
+    assert await Documents(database).forget(corpus, before=START + timedelta(days=5)) == 5
 
 
 async def _shown(database: Database) -> None:
@@ -253,7 +253,7 @@ async def test_concurrent_ingests_leave_exact_statistics(many_url: str) -> None:
             await documents.upsert(corpus, [document("0", "snow")])
             await documents.stitch_threads(corpus)
             await documents.settle(corpus)
-            await Retention(database).forget(corpus, before=START + timedelta(days=5))
+            await Documents(database).forget(corpus, before=START + timedelta(days=5))
             await assert_exact(database, corpus)
 
         await asyncio.gather(*map(ingest, range(10, 14)))

@@ -9,8 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from db.corpus.corpora import Corpora, name_partition
-from db.corpus.documents import Documents, Retention, StoredDocuments
+from db.connection import name_partition
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.corpus.health import Reindexing, statistics_differ
 from db.corpus.placement import Placement
 from db.pool import Database
@@ -121,7 +122,7 @@ async def _find(database: Database, corpus: Corpus) -> list[list[tuple[str, floa
 
 
 async def _all_texts(database: Database, corpus: Corpus) -> list[tuple[str, str, int]]:
-    stored = [page async for page in StoredDocuments(database).pages(corpus)]
+    stored = [page async for page in Documents(database).pages(corpus)]
     return [(each.external_id, each.text, len(each.parts)) for page in stored for each in page]
 
 
@@ -137,7 +138,7 @@ async def _change(database: Database, corpus: Corpus) -> None:
     assert await documents.upsert(corpus, [*batch.values()]) == (8 + 10, 7)
     await documents.stitch_threads(corpus)
     assert await documents.stitch_threads(corpus) == 0
-    assert await Retention(database).forget(corpus, before=START.replace(day=9)) == 8
+    assert await Documents(database).forget(corpus, before=START.replace(day=9)) == 8
     await run_sql(database, "UPDATE corpus SET index_version = 1 WHERE id = $1", corpus.id)
     old = await Corpora(database).get(corpus.name)
     assert sum([page.seen async for page in Reindexing(database).pages(old)]) == await _count(
@@ -302,7 +303,7 @@ async def test_every_change_of_a_placed_corpus_uses_two_phase_commit(citus: Data
         "nothing new": lambda: documents.upsert(corpus, [document("3", "other", day=3)]),
         "stitch": lambda: documents.stitch_threads(corpus),
         "reindex": reindex,
-        "retention": lambda: Retention(citus).forget(corpus, before=START.replace(day=4)),
+        "retention": lambda: Documents(citus).forget(corpus, before=START.replace(day=4)),
     }
     for name, change in ways.items():
         await run_sql(citus, _RECOVER)

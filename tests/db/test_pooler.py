@@ -8,10 +8,9 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.lease import Lease, LeaseTimes
-from db.pool import Database
+from db.pool import Database, examine_pooler
 from db.search.embeddings import Embeddings
 from db.search.lexical import LexicalIndex
-from db.sessions import Pooler, examine_pooler
 from engine.embed.fill import fill_vectors
 from engine.errors import StorageOutdated, StorageUnreachable
 from engine.search import Filters
@@ -97,7 +96,7 @@ async def test_statements_are_prepared_by_name_only_if_the_pooler_keeps_them(
         kept = f"max_prepared_statements = {number}" if number is not None else ""
         with pooler(direct_url, server_folder, kept) as url:
             async with pool_on(url) as database:
-                assert database.pooler == Pooler(keeps_statements=bool(number))
+                assert database.keeps_statements is bool(number)
                 await database.migrate()
                 # In each of four sessions, whichever connection prepared them.
                 for _ in range(3):
@@ -111,7 +110,7 @@ async def test_a_statement_that_is_not_kept_leaves_nothing_behind(direct: Databa
     async with direct.connection() as connection:
         count = "SELECT count(*) FROM pg_prepared_statements"
         before = await connection.fetchval(count)
-        assert await examine_pooler(connection) == Pooler(keeps_statements=False)
+        assert not await examine_pooler(connection)
         names = await connection.fetch("SELECT name FROM pg_prepared_statements")
         assert not [row for row in names if row["name"].startswith("presagio")], before
 

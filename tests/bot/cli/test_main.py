@@ -24,7 +24,7 @@ import typer.main
 from bot.cli.main import COMMANDS, LazyCommand, app, load
 from bot.cli.shared import corpus_names
 from db.migrate import list_migrations
-from db.sessions import PoolSettings
+from db.pool import PoolSettings
 from engine.feeds.lookup import OpmlFeed, write_opml
 from tests.bot.command_line import (
     PROGRAM,

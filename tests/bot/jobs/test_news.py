@@ -9,7 +9,7 @@ from bot.app import open_app
 from bot.jobs.poll import News, document_of
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusNotFound
@@ -44,7 +44,7 @@ def headline(number: int, *, days_ago: int = 0, summary: str = "") -> NewHeadlin
 
 @pytest.fixture
 def news(storage: Database) -> News:
-    return News(Corpora(storage), Documents(storage), Retention(storage))
+    return News(Corpora(storage), Documents(storage))
 
 
 def test_a_headline_is_a_document_under_its_link() -> None:

@@ -9,12 +9,11 @@ from importlib.resources.abc import Traversable
 
 import pytest
 
+from db.connection import about_corpus, name_partition
 from db.corpus.corpora import (
     Corpora,
-    about_corpus,
     add_languages,
     language_of,
-    name_partition,
     names_of,
 )
 from db.corpus.documents import Documents

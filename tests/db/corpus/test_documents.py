@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from db.connection import Connection
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, StoredDocuments
+from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.shown import DocumentLookup
 from db.search.statements import CLASSES
@@ -431,7 +431,7 @@ async def test_a_thread_is_one_text_under_its_first_post(database: Database) -> 
     shown = await DocumentLookup(database).document(corpus, "1")
     assert shown
     assert shown.candidate.text == "Storm comes...\n...tomorrow,\nat noon."
-    stored = [each async for page in StoredDocuments(database).pages(corpus) for each in page]
+    stored = [each async for page in Documents(database).pages(corpus) for each in page]
     assert {(each.text, each.flags) for each in stored} == {
         (each.text, Flag.NONE) for each in thread
     }

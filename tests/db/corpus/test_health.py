@@ -9,7 +9,6 @@ import pytest
 
 from db.corpus.health import (
     EXTENSIONS,
-    Overview,
     missing_extensions,
     reads_quotes,
     server_version,
@@ -136,7 +135,11 @@ async def test_texts_are_counted_by_month(database: Database) -> None:
     days = (0, 3, 40, 400)
     corpus = await load(database, "c", [document(str(day), "x", day=day) for day in days])
     await load(database, "other", [document("1", "x")])
-    assert await Overview(database).months(corpus) == {"2010-01": 2, "2010-02": 1, "2011-02": 1}
+    assert await DocumentLookup(database).months(corpus) == {
+        "2010-01": 2,
+        "2010-02": 1,
+        "2011-02": 1,
+    }
 
 
 async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Database) -> None:
@@ -144,7 +147,7 @@ async def test_neighbours_in_time_are_found_in_one_order_both_ways(database: Dat
     corpus = await load(
         database, "c", [document(name, name, day=day) for name, day in days.items()]
     )
-    shown, overview = DocumentLookup(database), Overview(database)
+    shown, overview = DocumentLookup(database), DocumentLookup(database)
     counts = {}
     for name in days:
         found = await shown.document(corpus, name)
@@ -163,7 +166,7 @@ async def test_undated_documents_have_no_month_and_no_neighbours(database: Datab
     corpus = await load(
         database, "c", [document("a", "rain"), undated, document("b", "fog", day=1)]
     )
-    overview, found = Overview(database), await DocumentLookup(database).document(corpus, "a")
+    overview, found = DocumentLookup(database), await DocumentLookup(database).document(corpus, "a")
     assert sum((await overview.months(corpus)).values()) == 2
     assert found and found.candidate.created_at
     before, after = await overview.neighbours(

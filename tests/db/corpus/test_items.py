@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.shown import DocumentLookup
@@ -124,7 +124,7 @@ async def test_forgotten_documents_take_their_items(database: Database) -> None:
     corpus = await _library(database)
     old = replace(_item("b", "fog", "snow"), created_at=NOW - timedelta(days=9))
     await Documents(database).upsert(corpus, [_item("a", "storm"), old])
-    assert await Retention(database).forget(corpus, before=NOW) == 2
+    assert await Documents(database).forget(corpus, before=NOW) == 2
     assert (await _ids(database), await _items(database)) == (["a~part1"], ["a"])
 
 
@@ -167,5 +167,5 @@ async def test_each_part_keeps_its_date_and_date_kind_and_none_is_invented(
     for name, expected in dates.items():
         found = await DocumentLookup(database).document(corpus, f"{name}~part1")
         assert found and (found.candidate.created_at, found.candidate.dated_by) == expected
-    assert await Retention(database).forget(corpus, before=NOW + timedelta(days=1)) == 4
+    assert await Documents(database).forget(corpus, before=NOW + timedelta(days=1)) == 4
     assert await _ids(database) == ["b~part1", "b~part2"]

@@ -7,7 +7,7 @@ import pytest
 
 from db.corpus import corpora as module
 from db.corpus.corpora import LONG, Corpora, Postings, has_postings
-from db.corpus.documents import Documents, Retention
+from db.corpus.documents import Documents
 from db.corpus.health import Reindexing, statistics_differ
 from db.pool import Database
 from db.search.lexical import LexicalIndex
@@ -114,7 +114,7 @@ async def test_ingest_stitching_and_forgetting_keep_postings_exact(database: Dat
     assert await documents.stitch_threads(corpus) == 2
     await documents.settle(corpus)
     await assert_exact(database, corpus)
-    assert await Retention(database).forget(corpus, before=START.replace(day=3))
+    assert await Documents(database).forget(corpus, before=START.replace(day=3))
     await assert_exact(database, corpus)
 
 

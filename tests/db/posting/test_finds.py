@@ -124,7 +124,7 @@ async def test_a_judged_find_is_not_replaced_by_an_unjudged_one(database: Databa
         kept = await finds.keep(story, "demo", state, coverage=0.1, now=later + HOUR)
         assert kept == judged.id
     assert await seen(database, subscription) == [judged]
-    assert await finds.find_promising(["demo"], since=NOW, limit=9) == []
+    assert await finds.find_waiting(FindState.PROMISING, ["demo"], since=NOW, limit=9) == []
     again = await found(database, story, [tweet(2)], now=later + HOUR)
     assert await seen(database, subscription) == [again]
 
@@ -134,7 +134,7 @@ async def test_a_late_search_does_not_have_a_story_judged_again(database: Databa
     (story,) = await some_stories(database, 1)
     await finds.keep(story, "demo", FindState.UNJUDGED, coverage=0.5, now=NOW)
     await finds.keep(story, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
-    assert await finds.find_promising(["demo"], since=NOW, limit=9) == []
+    assert await finds.find_waiting(FindState.PROMISING, ["demo"], since=NOW, limit=9) == []
 
 
 async def test_no_find_is_kept_for_a_forgotten_story(database: Database) -> None:
@@ -152,15 +152,16 @@ async def test_the_most_promising_finds_come_first(database: Database) -> None:
     await finds.keep(stories[0], "other", FindState.PROMISING, coverage=0.8, now=NOW)
     await finds.keep(stories[1], "other", FindState.DULL, coverage=0.8, now=NOW)
     await finds.keep(stories[3], "demo", FindState.UNJUDGED, coverage=0.7, now=NOW)
-    promising = await finds.find_promising(["demo", "other"], since=NOW, limit=3)
+    promising = await finds.find_waiting(FindState.PROMISING, ["demo", "other"], since=NOW, limit=3)
     assert promising == [
         (stories[1], "demo", 0.9),
         (stories[0], "other", 0.8),
         (stories[2], "demo", 0.5),
     ]
-    promising = await finds.find_promising(["demo"], since=NOW, limit=9)
+    promising = await finds.find_waiting(FindState.PROMISING, ["demo"], since=NOW, limit=9)
     assert [one.coverage for one in promising] == [0.9, 0.5, 0.2]
-    assert await finds.find_promising(["demo"], since=NOW + SECOND, limit=9) == []
+    since = NOW + SECOND
+    assert await finds.find_waiting(FindState.PROMISING, ["demo"], since=since, limit=9) == []
 
 
 async def test_what_was_left_unjudged_waits_for_a_model_as_of_then(database: Database) -> None:
@@ -170,9 +171,9 @@ async def test_what_was_left_unjudged_waits_for_a_model_as_of_then(database: Dat
         await finds.keep(story, "demo", FindState.UNJUDGED, coverage=coverage, now=NOW)
     await finds.keep(stories[0], "demo", FindState.UNJUDGED, coverage=0.4, now=NOW + HOUR)
     await found(database, stories[2], [tweet(1)])
-    unjudged = await finds.find_unjudged(["demo", "other"], since=NOW, limit=9)
+    unjudged = await finds.find_waiting(FindState.UNJUDGED, ["demo", "other"], since=NOW, limit=9)
     assert unjudged == [(stories[1], "demo", 0.9), (stories[0], "demo", 0.4)]
-    assert await finds.find_unjudged(["demo"], since=NOW + SECOND, limit=9) == []
+    assert await finds.find_waiting(FindState.UNJUDGED, ["demo"], since=NOW + SECOND, limit=9) == []
 
 
 async def test_a_quiet_day_tells_whether_anything_was_judged(database: Database) -> None:
@@ -203,7 +204,7 @@ async def test_unpromising_finds_are_given_up(database: Database) -> None:
     for story, coverage, at in searched:
         await finds.keep(story, "demo", FindState.PROMISING, coverage=coverage, now=at)
     await finds.give_up(found_before=NOW + SECOND, below=0.33)
-    promising = await finds.find_promising(["demo"], since=NOW, limit=9)
+    promising = await finds.find_waiting(FindState.PROMISING, ["demo"], since=NOW, limit=9)
     assert [(one.story, one.coverage) for one in promising] == [
         (stories[1], 0.5),
         (stories[2], 0.2),
