@@ -19,7 +19,6 @@ from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, list_bundled_leads, list_samples
 from bot.web.foretold import list_latest
-from bot.web.months import monthly
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -170,7 +169,7 @@ class StaticContent(StaticFiles):
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, browsing, monthly, searching, sharing, reference)
+    add_routes(app, router, browsing, searching, sharing, reference)
     app.mount("/static", StaticContent(directory=STATIC), name="static")
 
 

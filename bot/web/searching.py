@@ -11,8 +11,16 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from bot.i18n.words import Words
 from bot.queries.find import answer_query, find
-from bot.web.listing import ON_A_PAGE, ArchiveEntry, describe_entry
-from bot.web.months import LineOfYears, YearView, draw_line, list_years, span_years
+from bot.web.listing import (
+    ON_A_PAGE,
+    ArchiveEntry,
+    LineOfYears,
+    YearView,
+    describe_entry,
+    draw_line,
+    list_years,
+    span_years,
+)
 from bot.web.rendering import render_template, web_address
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
