@@ -39,7 +39,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices
+from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_number
 from db.corpus.health import Neighbour, Overview
 from db.search.shown import ArchiveText, DayOfYear, DocumentLookup
 from engine.text.address import address_candidate
@@ -151,8 +151,7 @@ async def _show_month(
     skipped = count_skipped(request)
     begins, ends = month_span(when)
     month_days = (ends - begins).days
-    given = request.query_params.get("day", "")
-    day = int(given) if given.isdecimal() and len(given) < 3 else 0
+    day = read_number(request, "day", digits=2)
     day = day if day <= month_days else 0
     begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)

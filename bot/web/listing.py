@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from math import ceil, sqrt
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -13,7 +14,7 @@ from bot.i18n.words import Words
 from bot.reply import name_flags, say_date
 from bot.web.rendering import Piece, name_links, render_template, split_marks
 from bot.web.shared_state import SharedState
-from bot.web.visitor import find_visitor, format_day
+from bot.web.visitor import find_visitor, format_day, read_number
 from db.search.shown import ArchiveText
 from engine.search import Candidate
 from engine.values import Corpus, Flag
@@ -167,7 +168,7 @@ def render_texts(
     """Return a page of texts under headings, and what else is `shown` on some of these pages."""
     entries = (entry for day in days for entry in (*(text for text, _ in day.texts), *day.replies))
     first = next(entries, None)
-    usual: dict[str, object] = {
+    usual: dict[str, Any] = {
         "intro": "",
         "by_year": (),  # that have a list like this
         "month": None,
@@ -193,9 +194,8 @@ def render_texts(
 
 def count_skipped(request: Request) -> int:
     """Return how many texts stand on the pages before the one that is asked for."""
-    given = request.query_params.get("page", "")
-    number = int(given) if given.isdecimal() and len(given) < 6 else 1
-    return min((max(number, 1) - 1) * ON_A_PAGE, _FARTHEST)
+    page = max(read_number(request, "page", digits=5), 1)
+    return min((page - 1) * ON_A_PAGE, _FARTHEST)
 
 
 async def list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:
