@@ -117,11 +117,14 @@ def describe_entry(
     candidate: Candidate, engagement: int, text: str, corpus: Corpus, words: Words
 ) -> ArchiveEntry:
     """Return a text as lists show it, with marks in `text`."""
+    created_at = candidate.created_at
     return ArchiveEntry(
         id=candidate.external_id,
-        day=format_day(candidate.created_at),
-        date_text=_say_short_date(candidate, words),
-        time="" if candidate.dated_by else _format_time(candidate.created_at),
+        day=format_day(created_at),
+        date_text=say_date(created_at, candidate.dated_by, words)
+        if candidate.dated_by or not created_at
+        else words.short_date(created_at.astimezone(UTC)),
+        time="" if candidate.dated_by else _format_time(created_at),
         author=candidate.author if candidate.author != corpus.author else None,
         likes=say_likes(engagement, words),
         labels=name_flags(candidate.flags.names, words),
@@ -135,12 +138,6 @@ def _list_pieces(text: str, words: Words, *, has_media: bool) -> Sequence[Piece]
     if text.strip():
         return name_links(split_marks(text.strip()), words, has_media=has_media)
     return [Piece(words.say("(picture only)") if has_media else "—", marked=False)]
-
-
-def _say_short_date(candidate: Candidate, words: Words) -> str:
-    if candidate.dated_by or not candidate.created_at:
-        return say_date(candidate.created_at, candidate.dated_by, words)
-    return words.short_date(candidate.created_at.astimezone(UTC))
 
 
 def _format_time(moment: datetime | None) -> str:

@@ -216,7 +216,8 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     if wants_events(request):
         return _stream_findings(request, shared, form, visitor.words)
     async with join_prophecy(shared, form) as answering:
-        await asyncio.wait([answering], timeout=_choose_patience(shared))
+        judges = shared.app.client is not None and shared.settings.web.judge
+        await asyncio.wait([answering], timeout=shared.patience if judges else None)
         candidates = None if answering.done() else await list_candidates(shared, form)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
@@ -230,13 +231,6 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         refresh=REFRESH_SECONDS,
         **await _describe_findings(shared, form, prophecy, visitor.words, judging=judging),
     )
-
-
-def _choose_patience(shared: SharedState) -> float | None:
-    """Return how long to wait for an answer before candidates are shown: to its end, where no
-    model is asked."""
-    judges = shared.app.client is not None and shared.settings.web.judge
-    return shared.patience if judges else None
 
 
 def _stream_findings(
