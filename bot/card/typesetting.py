@@ -1,4 +1,5 @@
-"""Sets a card by Typst: its texts are data of a template, drawn with shipped fonts alone."""
+"""Sets a card by Typst: its texts, which strangers wrote, are made safe to typeset, and are data of
+a template that is drawn with shipped fonts alone."""
 
 import json
 import re
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import typst
 
-from bot.card.content import Card, Shape, clean_line, clean_text, readable_tweet
+from bot.card import Card, Shape
 from engine.errors import NotDrawn
 from engine.messages import Message
+from engine.text.clean import clean_for_display
 
 TEMPLATE = Path(__file__).with_name("template") / "card.typ"
 PIXELS = 72.0  # an inch: as many as it has points
@@ -24,6 +26,18 @@ _LONGEST_LINE = 120
 _LONGEST_NOTE = 400
 _LONGEST_HEADLINE = 400
 _LONGEST_TEXT = {Shape.LINK: 800, Shape.CHAT: 1200}
+# Marks on one letter: languages need up to four, "zalgo" text has dozens.
+MARKS_IN_A_ROW = 4
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+# Format characters that change how their neighbours look and cannot reorder them: the two joiners,
+# the tags that spell regional flags, the signs of Arabic numbers.
+_KEPT_FORMATS = {0x200C, 0x200D, 0x06DD, *range(0x0600, 0x0606), *range(0xE0020, 0xE0080)}
+# Twitter's short links lead nowhere on a picture, and most of old tweets' lead nowhere at all.
+_SHORT_LINK = re.compile(
+    r"(?:https?://)?(?<![\w.])(?:t\.co|pic\.twitter\.com)/\w*…?", re.IGNORECASE
+)
+_LINK_START = re.compile("http", re.IGNORECASE)
+_DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 _GAP = "\ue000"  # stands for what no font has; no cleaned text contains it
 _GAPS = re.compile(rf"{_GAP}(?:\s*{_GAP})*")
 _JOINER = "\u200d"
@@ -231,3 +245,59 @@ def _frame_portrait(avatar: bytes) -> str:
         if avatar.startswith(begin):
             return _PORTRAIT.format(kind=kind, content=b64encode(avatar).decode())
     return ""
+
+
+def readable_tweet(text: str) -> str:
+    """Return a tweet as people read it: no entities, no quoting of files, no short links.
+
+    A tweet of nothing but short links keeps them.
+    """
+    text = clean_for_display(text).replace('"""', '"')
+    rest = _SHORT_LINK.sub("", _remove_cut_link(text))
+    return rest if any(map(str.isalnum, rest)) else text
+
+
+def _remove_cut_link(text: str) -> str:
+    """Return a text without the link at its end that was cut off: "https://exam…"."""
+    words = text.split()
+    if not words or not words[-1].endswith("…"):
+        return text
+    last_word = text.rindex(words[-1])
+    link = _LINK_START.search(text, last_word)
+    return text[: link.start()] if link else text
+
+
+def clean_line(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text` as one line without control characters."""
+    return " ".join(clean_text(text, limit).split())
+
+
+def clean_text(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text`; line breaks stay, one empty line at a time.
+
+    Control characters, bidirectional overrides, lone surrogates and unassigned characters are
+    removed; the rest is composed (NFC).
+    """
+    # Characters of input can vanish, so more than the limit is read, but never all of it.
+    text = _LINE_ENDS.sub("\n", text[: 4 * limit]).replace("\t", " ")
+    text = "".join(
+        character
+        for character in text
+        if character == "\n"
+        or ord(character) in _KEPT_FORMATS
+        or unicodedata.category(character) not in _DROPPED
+    )
+    text = _drop_marks(unicodedata.normalize("NFC", text))
+    text = re.sub(r"[^\S\n]+", " ", text)
+    text = re.sub(r" ?\n ?", "\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()[:limit]
+
+
+def _drop_marks(text: str) -> str:
+    pieces: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
+        if marks <= MARKS_IN_A_ROW:
+            pieces.append(character)
+    return "".join(pieces)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.card import Card, Shape
-from bot.card.content import drop_mentions
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
@@ -19,6 +18,7 @@ from engine.text.clean import normalise_form
 _LONGEST_HEADLINE = 200
 _LONGEST_NAME = 60
 _APART = re.compile(r"[^a-z0-9]+")
+_LEADING_MENTIONS = re.compile(r"(?:@\w{1,30}(?!['’\w])[\s,:;]*)+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,3 +124,17 @@ def file_name(subject: PictureSubject) -> str:
     written = subject.hit.candidate.created_at
     day = written.date().isoformat() if written else ""
     return ("-".join(filter(None, (day, words))) or "prophecy") + ".png"
+
+
+def drop_mentions(text: str, *, is_reply: bool) -> str:
+    """Return a tweet without the accounts that it is addressed to, at its beginning.
+
+    One that is the subject of the first sentence stays ("@ana is right") unless the text `is_reply`
+    for sure, and a text of nothing but accounts keeps them.
+    """
+    match = _LEADING_MENTIONS.match(text)
+    rest = text[match.end() :] if match else ""
+    if match is None or not any(map(str.isalnum, rest)):
+        return text
+    addressed = is_reply or match[0].count("@") > 1 or match[0].rstrip()[-1] in ",:;"
+    return rest if addressed or not rest[0].islower() else text

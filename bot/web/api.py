@@ -51,7 +51,7 @@ from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.query.find import FindMode
-from engine.query.results import FoundDocument, QueryAnswer, attribute_document
+from engine.query.results import FoundDocument, attribute_document
 from engine.search import Candidate, Filters, Hit, SearchRequest, Term
 from engine.text.address import address_candidate
 from engine.values import Corpus
@@ -64,6 +64,7 @@ _LOOKED_AT = 1000
 # Of a document that was deleted after it was found.
 _UNKNOWN: Mapping[str, object] = {"title": None, "source": None, "category": None}
 
+_PROBLEMS = describe_problems(400, 401, 403, 404, 409, 429, 503)
 _DEAR = [Depends(limit_answers)]
 _LAST_PAGED = 1000  # texts that meet a query, over all pages: each page finds those before it again
 
@@ -145,31 +146,29 @@ class Scope:
 
         Raises CorpusNotFound, NotAnswerable, StorageError, and Refusal of an unknown category.
         """
-        if not parameters.category:
-            corpora = await shared.choose_corpora(parameters.corpus or "", parameters.kind)
+        name, kind, category = parameters.corpus or "", parameters.kind, parameters.category
+        if not category:
+            corpora = await shared.choose_corpora(name, kind)
             return cls(shared=shared, corpora=tuple(corpora), tag=None)
-        return await cls._of_category(shared, parameters, parameters.category)
-
-    @classmethod
-    async def _of_category(
-        cls, shared: SharedState, parameters: FilterParameters, category: str
-    ) -> Self:
-        visible, tag = DocumentLookup(shared.app.database), category.casefold()
-        categories = await visible.categories()
-        if parameters.corpus or parameters.kind:
-            corpora = await shared.choose_corpora(parameters.corpus or "", parameters.kind)
-        else:
-            try:
-                corpora = [news_corpus(await shared.app.corpora.list())]
-            except CorpusNotFound:
-                if tag in categories:
-                    raise
-                raise _refuse_category(category, categories) from None
-        if tag not in categories and not any(
-            [await visible.has_tag(each, tag) for each in corpora]
-        ):
-            raise _refuse_category(category, categories)
-        return cls(shared=shared, corpora=tuple(corpora), tag=tag)
+        lookup, tag = DocumentLookup(shared.app.database), category.casefold()
+        categories = await lookup.categories()
+        try:
+            corpora = (
+                await shared.choose_corpora(name, kind)
+                if name or kind
+                else [news_corpus(await shared.app.corpora.list())]
+            )
+        except CorpusNotFound:
+            if name or kind or tag in categories:
+                raise
+            corpora = []
+        if tag in categories or any([await lookup.has_tag(each, tag) for each in corpora]):
+            return cls(shared=shared, corpora=tuple(corpora), tag=tag)
+        raise Refusal(
+            HTTPStatus.NOT_FOUND,
+            Message("There is no category {name!r}.", name=category),
+            fix=Message("There are: {names}.", names=", ".join(categories)) if categories else None,
+        )
 
     def searcher(self) -> Prophet:
         """Return a Prophet that searches it and gives no weight to the age of texts."""
@@ -204,18 +203,10 @@ class Scope:
         return [asdict(origins[number]) if number in origins else _UNKNOWN for number in ids]
 
 
-def _refuse_category(name: str, categories: Sequence[str]) -> Refusal:
-    return Refusal(
-        HTTPStatus.NOT_FOUND,
-        Message("There is no category {name!r}.", name=name),
-        fix=Message("There are: {names}.", names=", ".join(categories)) if categories else None,
-    )
-
-
 @router.get(
     "/search",
     name="search",
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    responses=_PROBLEMS,
     summary="Find texts by words and by meaning",
     description="Find texts of a corpus, or of all, best first. No model judges them; age does not"
     " count.",
@@ -272,7 +263,7 @@ async def search_corpus(
 @router.get(
     "/find",
     name="find",
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    responses=_PROBLEMS,
     summary="Find exactly the texts that meet a query",
     description="Find all texts that meet a query of the dialect, and count them.",
     dependencies=[SEARCHES],
@@ -297,7 +288,10 @@ async def find_texts(
     page = replace(found, hits=hits, counts=replace(found.counts, returned=len(hits)))
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = FindAnswer.of(parameters.query, page, elapsed_ms=elapsed_ms)
-    more = parameters.mode is not FindMode.RERANK and _goes_on(found, end)
+    counts = found.counts
+    # There may be texts after these, up to the last that is paged.
+    rest = counts.distinct > counts.returned or counts.fetched < counts.passing
+    more = parameters.mode is not FindMode.RERANK and rest and counts.returned == end < _LAST_PAGED
     return FindPage.model_validate(
         dict(answer)
         | {"hits": _add_links(answer.hits, answer.corpus, addresses)}
@@ -311,17 +305,10 @@ def _add_links(
     return [{**dict(hit), **addresses.of_text(hit.corpus or corpus, hit.id)} for hit in hits]
 
 
-def _goes_on(answer: QueryAnswer, end: int) -> bool:
-    """Tell whether there may be texts after the first ones, up to the last that is paged."""
-    counts = answer.counts
-    rest = counts.distinct > counts.returned or counts.fetched < counts.passing
-    return rest and counts.returned == end < _LAST_PAGED
-
-
 @router.get(
     "/prophecy",
     name="prophecy",
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    responses=_PROBLEMS,
     summary="Find the old texts that foretold a headline",
     description="Answer a headline as `presagio search` does: judged by the model, where one is set"
     " up.",
@@ -360,7 +347,7 @@ async def answer_headline(
 @router.get(
     "/ask",
     name="ask",
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    responses=_PROBLEMS,
     summary="Answer a question from the texts",
     description="Answer from a corpus or all, each claim with its sources; without a model, in"
     " their words.",
@@ -416,7 +403,7 @@ def month_span(month: str) -> tuple[datetime, datetime]:
 @router.get(
     "/documents/{corpus}",
     name="documents",
-    responses=describe_problems(400, 401, 403, 404, 409, 429, 503),
+    responses=_PROBLEMS,
     summary="List the texts of a month",
     description="List the texts of a month of a corpus, oldest first, and the months that it has.",
 )
@@ -427,24 +414,21 @@ async def list_month(
     addresses: AddressesOf,
 ) -> MonthAnswer:
     """Return a page of the texts of a month. Raises CorpusNotFound, NotAnswerable, StorageError."""
-    stored, skipped, end = (
-        await shared.app.corpus(corpus),
-        parameters.skipped,
-        parameters.skipped + parameters.limit,
-    )
+    stored = await shared.app.corpus(corpus)
+    skipped, limit = parameters.skipped, parameters.limit
     months = await shared.count_months(stored)
     month = parameters.month or max(months, default=None)
     texts: Sequence[ArchiveText] = ()
     if month and month in months:
         texts = await DocumentLookup(shared.app.database).list_texts(
-            stored, *month_span(month), limit=parameters.limit + 1, offset=skipped
+            stored, *month_span(month), limit=limit + 1, offset=skipped
         )
     return MonthAnswer(
         corpus=stored.name,
         month=month,
         months=dict(months),
-        documents=[_describe_text(stored, text, addresses) for text in texts[: parameters.limit]],
-        next=parameters.turn_page(end) if len(texts) > parameters.limit else None,
+        documents=[_describe_text(stored, text, addresses) for text in texts[:limit]],
+        next=parameters.turn_page(skipped + limit) if len(texts) > limit else None,
     )
 
 

@@ -1,4 +1,7 @@
-"""Assembles the routes, and adds the headers that every response carries."""
+"""Assembles the routes, and the layers around them that every request passes.
+
+The server speaks nothing but HTTP: each scope is that of a request.
+"""
 
 import logging
 import time
@@ -63,7 +66,7 @@ class SafeHeaders:
                     headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_with_headers)
 
 
 class Failures:
@@ -75,9 +78,6 @@ class Failures:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started = False
 
         async def note_start(message: Message) -> None:
@@ -114,7 +114,7 @@ class BodyLimit:
             return message
 
         # The server has checked that the length is a number.
-        if scope["type"] == "http" and int(Headers(scope=scope).get("content-length", 0)) > LARGEST:
+        if int(Headers(scope=scope).get("content-length", 0)) > LARGEST:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         await self._app(scope, receive_within_limit, send)
 
@@ -127,7 +127,7 @@ class HeadAsGet:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+        if scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
 
@@ -157,20 +157,14 @@ class OwnRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. Raises Refusal."""
-        if scope["type"] == "http" and not self._is_webhook_or_probe(scope):
-            self._check(scope)
+        method, path = scope["method"], scope["path"]
+        if not (path in _PROBES or (method == "POST" and path in self._webhooks)):
+            headers, own = Headers(scope=scope), self._shared.own
+            require_own_name(headers, own, arrived_at=(scope.get("server") or ("",))[0])
+            if not path.startswith(_SHOWN_ELSEWHERE):
+                named_may = path.startswith(_PROGRAMS) or method in _READING
+                require_own_page(headers, method, own, named_may=named_may)
         await self._app(scope, receive, send)
-
-    def _is_webhook_or_probe(self, scope: Scope) -> bool:
-        path = scope["path"]
-        return path in _PROBES or (scope["method"] == "POST" and path in self._webhooks)
-
-    def _check(self, scope: Scope) -> None:
-        headers, own, path = Headers(scope=scope), self._shared.own, scope["path"]
-        require_own_name(headers, own, arrived_at=(scope.get("server") or ("",))[0])
-        if not path.startswith(_SHOWN_ELSEWHERE):
-            named_may = path.startswith(_PROGRAMS) or scope["method"] in _READING
-            require_own_page(headers, scope["method"], own, named_may=named_may)
 
 
 class RequestCounter:
@@ -184,9 +178,6 @@ class RequestCounter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         status, started = "none", time.perf_counter()
 
         async def note_status(message: Message) -> None:
@@ -201,8 +192,8 @@ class RequestCounter:
             with asked_by(asking):
                 await self._app(scope, receive, note_status)
         finally:
-            route = self._named.get(scope["path"])
-            route = str(route or getattr(scope.get("route"), "path", "other"))
+            found = getattr(scope.get("route"), "path", "other")
+            route = self._named.get(scope["path"], found)
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
             self._metrics.request_seconds.labels(route).observe(elapsed)

@@ -13,18 +13,22 @@ from fastapi.responses import Response
 from bot.i18n.words import Words
 from bot.replies.dates import say_age, say_lead_time
 from bot.reply import name_beside, name_flags, say_date
-from bot.web.api import DocumentOf
+from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples
+from bot.web.failures import nothing_here
 from bot.web.foretold import list_foretold_by, list_latest
-from bot.web.listing import ON_A_PAGE, ArchiveDay, ArchiveEntry, describe_archived, say_likes
-from bot.web.months import (
-    Beside,
+from bot.web.listing import (
+    ON_A_PAGE,
+    ArchiveDay,
+    ArchiveEntry,
     LineOfYears,
     YearView,
     count_skipped,
+    describe_archived,
     draw_line,
     list_years,
     render_texts,
+    say_likes,
     span_years,
 )
 from bot.web.rendering import (
@@ -35,8 +39,8 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices
-from db.search.shown import DayOfYear, DocumentLookup, Neighbour
+from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_number
+from db.search.shown import ArchiveText, DayOfYear, DocumentLookup, Neighbour
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Flag
 
@@ -132,6 +136,68 @@ async def _list_day(shared: SharedState, corpus: Corpus, day: datetime) -> Seque
     return await shared.kept.get(("day", corpus.id, corpus.documents, day.month, day.day), read)
 
 
+@browsing.get("/corpora/{name}/{year:int}/{month:int}")
+async def _show_month(
+    request: Request, shared: SharedOf, visitor: VisitorOf, *, name: str, year: int, month: int
+) -> Response:
+    corpus, words = await shared.app.corpora.get(name), visitor.words
+    when = f"{year:04}-{month:02}"
+    years = await list_years(shared, corpus, words)
+    months = [view for each in years for view in each.months if view.posts]
+    at = next((place for place, view in enumerate(months) if view.when == when), None)
+    if at is None:
+        raise nothing_here()
+    skipped = count_skipped(request)
+    begins, ends = month_span(when)
+    month_days = (ends - begins).days
+    day = read_number(request, "day", digits=2)
+    day = day if day <= month_days else 0
+    begins += timedelta(days=max(day - 1, 0))
+    lookup = DocumentLookup(shared.app.database)
+    texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
+    before, after = months[at - 1] if at else None, months[at + 1] if months[at + 1 :] else None
+    return render_texts(
+        request,
+        corpus,
+        _group_by_day(texts[:ON_A_PAGE], corpus, words),
+        heading=words.month(year, month),
+        page=skipped // ON_A_PAGE + 1,
+        more=len(texts) > ON_A_PAGE,
+        month=months[at],
+        beside=[
+            other and (visitor.link(f"/corpora/{name}/{other.when.replace('-', '/')}"), other.name)
+            for other in (before, after)
+        ],
+        years=years,
+        month_days=month_days,
+        values={"day": day} if day else {},
+        pages=0 if day else ceil(months[at].posts / ON_A_PAGE),
+    )
+
+
+def _group_by_day(texts: Sequence[ArchiveText], corpus: Corpus, words: Words) -> list[ArchiveDay]:
+    """Return the days on which texts, or the threads that they continue, begin; replies to others
+    stand below what was said to all."""
+    days: list[ArchiveDay] = []
+    for text in texts:
+        moment = text.candidate.created_at
+        day = format_day(moment)
+        if not days or (not text.continues and days[-1].day != day):
+            title = words.day(moment.astimezone(UTC)) if moment else ""
+            days.append(ArchiveDay(day=day, title=title))
+        entry = describe_archived(text, corpus, words)
+        if Flag.REPLY in text.candidate.flags and not text.continues:
+            days[-1].replies.append(entry)
+        else:
+            days[-1].texts.append((entry, text.continues))
+    return [
+        replace(
+            day, say_replies=words.count("{number} reply", "{number} replies", len(day.replies))
+        )
+        for day in days
+    ]
+
+
 @browsing.get("/corpora/{name}/most-liked")
 async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
@@ -174,10 +240,10 @@ async def _show_day(request: Request, shared: SharedOf, visitor: VisitorOf, name
         corpus,
         [_view_day(text, corpus, words, first=listed[0], now=now) for text in listed],
         heading=f"{words.say('On this day')}: {words.day(day)}",
-        beside=tuple(
-            Beside(path=visitor.link(request.url.path, day=f"{other:%m-%d}"), name=words.day(other))
+        beside=[
+            (visitor.link(request.url.path, day=f"{other:%m-%d}"), words.day(other))
             for other in (day - timedelta(days=1), day + timedelta(days=1))
-        ),
+        ],
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -40,7 +40,6 @@ from engine.compose.composition import (
     Composition,
     Progress,
     Tweet,
-    Variant,
 )
 from engine.compose.tweets import LONGEST as LONGEST_TWEET
 from engine.compose.tweets import tweet_length
@@ -274,10 +273,7 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
     return {
         "outcome": outcome,
         "notice": words.render(outcome.notice) if outcome.notice else None,
-        "groups": [
-            ([_describe_variant(*pair, words) for pair in cited], _describe_sources(sources, words))
-            for cited, sources in _share_sources(outcome)
-        ],
+        "groups": _group_variants(outcome, words),
         "longest": LONGEST_TWEET,
         "removal": words.count(
             "{number} passage left out or changed",
@@ -288,61 +284,51 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
     }
 
 
-_Numbers = Mapping[str, str]  # the mark of a variant, and that of the same source on the page
-_Cited = tuple[list[tuple[Variant, _Numbers]], list[ComposedSource]]
-
-
-def _share_sources(outcome: Composition) -> list[_Cited]:
-    """Return variants with what they cite, each source once.
+def _group_variants(
+    outcome: Composition, words: Words
+) -> list[tuple[list[dict[str, Any]], list[tuple[ComposedSource, list[str], str | None]]]]:
+    """Return what the template shows of variants, and of what they cite, each source once.
 
     Threads share none: their last tweet lists their sources by the numbers that are copied.
     """
-    groups = list[_Cited]()
+    groups = list[tuple[list[dict[str, Any]], dict[Hashable, ComposedSource]]]()
     for variant in outcome.variants:
         if not groups or variant.thread:
-            groups.append(([], []))
-        cited, sources = groups[-1]
-        numbers = {}
+            groups.append(([], {}))
+        variants, sources = groups[-1]
+        numbers = {}  # the mark of a source in the variant, and that on the page
         for source in outcome.sources_of(variant):
-            like = [each for each in sources if _is_same(each, source)]
-            if not like:
-                like = [replace(source, number=len(sources) + 1)]
-                sources += like
-            numbers[f"[{source.number}]"] = f"[{like[0].number}]"
-        cited.append((variant, numbers))
-    return groups
-
-
-def _is_same(source: ComposedSource, other: ComposedSource) -> bool:
-    return (source.passage.key, source.quote) == (other.passage.key, other.quote)
-
-
-def _describe_sources(
-    sources: Sequence[ComposedSource], words: Words
-) -> list[tuple[ComposedSource, list[str], str | None]]:
+            new = replace(source, number=len(sources) + 1)
+            shared = sources.setdefault((source.passage.key, source.quote), new)
+            numbers[f"[{source.number}]"] = f"[{shared.number}]"
+        variants.append(
+            {
+                "checked": variant.checked,
+                "warnings": [words.render(warning) for warning in variant.warnings],
+                "numbered": not variant.thread,
+                "tweets": [
+                    _describe_tweet(tweet, numbers, is_alone=not variant.thread)
+                    for tweet in variant.tweets
+                ],
+            }
+        )
     return [
         (
-            source,
-            source_facts(source, words, names_corpus=False),
-            web_address(source.passage.url),
+            variants,
+            [
+                (
+                    source,
+                    source_facts(source, words, names_corpus=False),
+                    web_address(source.passage.url),
+                )
+                for source in sources.values()
+            ],
         )
-        for source in sources
+        for variants, sources in groups
     ]
 
 
-def _describe_variant(variant: Variant, numbers: _Numbers, words: Words) -> dict[str, Any]:
-    """Return what the template shows of a variant."""
-    return {
-        "checked": variant.checked,
-        "warnings": [words.render(warning) for warning in variant.warnings],
-        "numbered": not variant.thread,
-        "tweets": [
-            _describe_tweet(tweet, numbers, is_alone=not variant.thread) for tweet in variant.tweets
-        ],
-    }
-
-
-def _describe_tweet(tweet: Tweet, numbers: _Numbers, *, is_alone: bool) -> dict[str, Any]:
+def _describe_tweet(tweet: Tweet, numbers: Mapping[str, str], *, is_alone: bool) -> dict[str, Any]:
     """Return what the template shows of a tweet: with the numbers of its sources, and what is
     copied, that is without them where no tweet after it lists the sources."""
     copied = _CITED.sub("", tweet.text) if is_alone else tweet.text

@@ -1,18 +1,19 @@
 """The page that explains a failure: what failed, and where one may go on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from typing import TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response
 
 from bot.i18n.words import Words
 from bot.web.browsing import describe_archives
-from bot.web.examples import Example, choose_examples
+from bot.web.examples import choose_examples
 from bot.web.failures import Refusal, nothing_here
-from bot.web.months import MonthView, YearView, list_years
+from bot.web.listing import MonthView, list_years
 from bot.web.rendering import render_template
 from bot.web.shared_state import SharedState, limit_requests
 from bot.web.visitor import ProphecyForm, find_visitor, list_choices, recover_asked
@@ -24,34 +25,40 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)", re.ASCII)
 _IN_ARCHIVE = re.compile(r"/(?:corpora|documents)/(?P<name>[^/]+)/")
 _MONTH_PATH = re.compile(r"/corpora/[^/]+/(?P<year>\d{4})(?:/(?P<month>\d{1,2}))?/?\Z", re.ASCII)
 
+_Read = TypeVar("_Read")
+
 
 async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
-    words = find_visitor(request).words
+    shared: SharedState = request.app.state.shared
+    words, path = find_visitor(request).words, request.url.path
     form = recover_asked(request, failure.status)
-    corpora, selected = await _list_found(request, failure.status, form)
+    none: tuple[list[Corpus], str] = ([], "")
+    corpora, selected = await _or_else(none, _list_corpora(request, failure.status, form))
     wrong_date = ""
     if form and not form.date:
         wrong_date = request.query_params.get("date", "").strip()[:_LONGEST_DATE]
-    archive = _find_archive(request.url.path, corpora)
-    shared: SharedState = request.app.state.shared
-    years = await _list_archived(shared, archive, words) if archive else ()
+    inside, by_name = _IN_ARCHIVE.match(path), {corpus.name: corpus for corpus in corpora}
+    archive, chosen = by_name.get(inside["name"]) if inside else None, by_name.get(selected)
+    years = await _or_else([], list_years(shared, archive, words)) if archive else ()
     months = [month for year in years for month in year.months if month.posts]
-    message, fix = _explain_failure(request.url.path, failure, archive, months, words)
+    message, fix = _explain_failure(path, failure, archive, months, words)
     page = render_template(
         request,
         "failure.html",
         status=failure.status.value,
         message=message,
         fix=fix,
-        rows=await _list_rows(shared, corpora, words) if failure.unknown and not form else (),
+        rows=await _or_else((), describe_archives(shared, corpora, words))
+        if failure.unknown and not form
+        else (),
         archive=archive,
         years=years,
         month_names=words.months,
-        nearest=_find_nearest(request.url.path, months),
-        examples=(
-            await _list_examples(shared, selected, words) if selected and not archive else ()
-        ),
+        nearest=_find_nearest(path, months),
+        examples=await _or_else((), choose_examples(shared, chosen, words))
+        if chosen and not archive
+        else (),
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=wrong_date,
         year=match[0] if (match := _YEAR.search(wrong_date)) else "",
@@ -64,36 +71,27 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     return page
 
 
-def _find_archive(path: str, corpora: Sequence[Corpus]) -> Corpus | None:
-    """Return the archive below whose address nothing is found, or None."""
-    match = _IN_ARCHIVE.match(path)
-    return next((corpus for corpus in corpora if match and corpus.name == match["name"]), None)
-
-
-async def _list_rows(
-    shared: SharedState, corpora: Sequence[Corpus], words: Words
-) -> Sequence[object]:
-    """Return archives as the list of them shows them, or none where they cannot be read."""
+async def _or_else(otherwise: _Read, reading: Awaitable[_Read]) -> _Read:
+    """Return what is read, or `otherwise` where that fails too."""
     try:
-        return await describe_archives(shared, corpora, words)
+        return await reading
     except PresagioError:
-        return ()
+        return otherwise
 
 
-async def _list_archived(shared: SharedState, archive: Corpus, words: Words) -> Sequence[YearView]:
-    """Return the years of an archive, or none where they cannot be read."""
-    try:
-        return await list_years(shared, archive, words)
-    except PresagioError:
-        return ()
-
-
-async def _list_examples(shared: SharedState, selected: str, words: Words) -> Sequence[Example]:
-    """Return headlines to try in the corpus of that name, or none where it has none."""
-    try:
-        return await choose_examples(shared, await shared.app.corpus(selected), words)
-    except PresagioError:
-        return ()
+async def _list_corpora(
+    request: Request, status: HTTPStatus, form: ProphecyForm | None
+) -> tuple[list[Corpus], str]:
+    """Return the corpora to look in, and which is chosen, for who found nothing at an address or
+    sent something wrong by the form of headlines."""
+    shared: SharedState = request.app.state.shared
+    language = find_visitor(request).words.language
+    if form:
+        return await list_choices(shared, form.corpus, language, may_be_all=True)
+    if status is not HTTPStatus.NOT_FOUND:
+        return [], ""
+    await limit_requests(request, shared)  # strange addresses are not counted otherwise
+    return await list_choices(shared, "", language)
 
 
 def _find_nearest(path: str, months: Sequence[MonthView]) -> MonthView | None:
@@ -101,12 +99,7 @@ def _find_nearest(path: str, months: Sequence[MonthView]) -> MonthView | None:
     if not months or not (match := _MONTH_PATH.match(path)):
         return None
     sought = 12 * int(match["year"]) + min(int(match["month"] or 1), 12)
-    return min(months, key=lambda month: abs(_count_months(month.when) - sought))
-
-
-def _count_months(when: str) -> int:
-    year, month = when.split("-")
-    return 12 * int(year) + int(month)
+    return min(months, key=lambda each: abs(12 * int(each.when[:4]) + int(each.when[5:]) - sought))
 
 
 def _explain_failure(
@@ -126,19 +119,14 @@ def _explain_failure(
             fix = words.say("It may have been deleted, or a part of its address is missing.")
             return words.say("There is no such post in this archive."), fix
         if match := _MONTH_PATH.match(path):
+            first, last = (months[0].name, months[-1].name) if months else ("", "")
+            fix = words.say("The archive runs from {first} to {last}.", first=first, last=last)
             said = _say_what_is_missing(match["year"], match["month"], words)
-            return said, _say_what_there_is(months, words)
+            return said, fix if months else None
     if failure.message == nothing_here().message:
         fix = words.say("Its address may be misspelt. Begin with a headline, or with an archive.")
         return words.say("There is no such page."), fix
     return words.render(failure.message), words.render(failure.fix) if failure.fix else None
-
-
-def _say_what_there_is(months: Sequence[MonthView], words: Words) -> str | None:
-    if not months:
-        return None
-    first, last = months[0].name, months[-1].name
-    return words.say("The archive runs from {first} to {last}.", first=first, last=last)
 
 
 def _say_what_is_missing(year: str, month: str | None, words: Words) -> str:
@@ -147,21 +135,3 @@ def _say_what_is_missing(year: str, month: str | None, words: Words) -> str:
         return words.say("There is no month {number}.", number=number)
     when = words.month(int(year), number) if month else year
     return words.say("There are no posts of {when}.", when=when)
-
-
-async def _list_found(
-    request: Request, status: HTTPStatus, form: ProphecyForm | None
-) -> tuple[Sequence[Corpus], str]:
-    """Return the corpora to look in, and which is chosen, for who found nothing at an address or
-    sent something wrong by the form of headlines."""
-    shared: SharedState = request.app.state.shared
-    language = find_visitor(request).words.language
-    try:
-        if form:
-            return await list_choices(shared, form.corpus, language, may_be_all=True)
-        if status is not HTTPStatus.NOT_FOUND:
-            return (), ""
-        await limit_requests(request, shared)  # strange addresses are not counted otherwise
-        return await list_choices(shared, "", language)
-    except PresagioError:
-        return (), ""

@@ -172,21 +172,17 @@ def map_error(error: Exception) -> Refusal:
         message, fix = _explain_parameter(error.errors()[0])
         return Refusal(HTTPStatus.BAD_REQUEST, message, fix=fix)
     if isinstance(error, HTTPException):
-        return _map_status(error)
+        status = HTTPStatus(error.status_code)
+        if status is HTTPStatus.NOT_FOUND:
+            return nothing_here()
+        said, fix = _OF_STATUS.get(status) or (as_message(f"{error.detail}."), None)
+        return Refusal(status, said, fix=fix, headers=error.headers)
     if isinstance(error, PresagioError) and (refusal := _map_known_error(error)):
         return refusal
     logger.error("not answered: %s", explain_error(error))
     return Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR, Message("Something went wrong; the log describes it.")
     )
-
-
-def _map_status(error: HTTPException) -> Refusal:
-    status = HTTPStatus(error.status_code)
-    if status is HTTPStatus.NOT_FOUND:
-        return nothing_here()
-    said, fix = _OF_STATUS.get(status) or (as_message(f"{error.detail}."), None)
-    return Refusal(status, said, fix=fix, headers=error.headers)
 
 
 def nothing_here() -> Refusal:
@@ -245,19 +241,17 @@ def describe_problems(*statuses: int, steering: bool = False) -> dict[int | str,
     """Return the description of these statuses, for a route; some are told of keys for `steering`
     too."""
     problems = _PROBLEMS | ({403: _NOT_STEERING} if steering else {})
-    return {status: _describe_problem(status, *problems[status]) for status in statuses}
-
-
-def _describe_problem(
-    status: int, message: str, fix: str, headers: dict[str, Any]
-) -> dict[str, Any]:
-    example = build_problem(HTTPStatus(status), message, fix).model_dump()
-    description: dict[str, Any] = {
-        "model": Problem,
-        "description": message,
-        "content": {_JSON: {"example": example}},
-    }
-    return description | ({"headers": headers} if headers else {})
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        message, fix, headers = problems[status]
+        example = build_problem(HTTPStatus(status), message, fix).model_dump()
+        described[status] = {
+            "model": Problem,
+            "description": message,
+            "content": {_JSON: {"example": example}},
+            **({"headers": headers} if headers else {}),
+        }
+    return described
 
 
 def describe_api(app: FastAPI, *, keys_needed: bool) -> dict[str, Any]:

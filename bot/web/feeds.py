@@ -19,7 +19,7 @@ from bot.web.examples import list_bundled_leads
 from bot.web.foretold import ForetoldView, list_posted, view_post
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import Visitor, find_visitor, own_address
+from bot.web.visitor import find_visitor, own_address
 from engine.feeds.markup import without_forbidden
 from engine.posting.delivery import PublicPost
 from engine.search import Candidate
@@ -45,7 +45,7 @@ class PostedEntry:
     source: str
     link: str | None  # of the news
     posted_at: datetime
-    html: str = ""
+    html: str = ""  # of the rest
 
     @property
     def text(self) -> str:
@@ -98,7 +98,12 @@ async def _send_feed(
             "feed.html",
             feed=feed,
             corpus=corpus,
-            leads=await _list_examples(shared, feed, visitor),
+            # What entries look like, where there are none yet.
+            leads=()
+            if feed.entries
+            else await list_bundled_leads(
+                shared, await shared.app.corpora.list(), visitor, limit=_MAX_EXAMPLES
+            ),
         )
         page.headers["Vary"] = _VARY
         return page
@@ -108,16 +113,6 @@ async def _send_feed(
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=media_type, headers=headers)
-
-
-async def _list_examples(
-    shared: SharedState, feed: PostedFeed, visitor: Visitor
-) -> Sequence[ForetoldView]:
-    """Return what entries look like, where there are none yet. Raises StorageError."""
-    if feed.entries:
-        return ()
-    corpora = await shared.app.corpora.list()
-    return await list_bundled_leads(shared, corpora, visitor, limit=_MAX_EXAMPLES)
 
 
 async def _read_feed(request: Request, shared: SharedState) -> PostedFeed:

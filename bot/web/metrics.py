@@ -1,8 +1,6 @@
 """Metrics for Prometheus: those counted in this process, and those that the database holds."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -89,15 +87,6 @@ class Metrics:
         for outcome in ("judged", "cached", "unjudged"):
             self.judgments.labels(outcome)
 
-    @asynccontextmanager
-    async def time_stage(self, stage: str) -> AsyncIterator[None]:
-        """Time a stage, even if it fails."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.stages.labels(stage).observe(time.perf_counter() - started)
-
     def observe(
         self, port: _Port, count: Callable[[Any], None] = lambda _: None, **stages: str
     ) -> _Port:
@@ -105,7 +94,7 @@ class Metrics:
 
         `count` is called with what they return.
         """
-        return cast("_Port", _Observed(port, self.time_stage, count, stages))
+        return cast("_Port", _Observed(port, self.stages, count, stages))
 
     def count_searches(self, app: App) -> App:
         """Return the app, whose searches are counted and timed from now on."""
@@ -145,11 +134,11 @@ class _Observed:
     def __init__(
         self,
         port: object,
-        time_stage: Callable[[str], AbstractAsyncContextManager[None]],
+        seconds: Histogram,
         count: Callable[[Any], None],
         stages: Mapping[str, str],
     ) -> None:
-        self._port, self._time, self._count, self._stages = port, time_stage, count, stages
+        self._port, self._seconds, self._count, self._stages = port, seconds, count, stages
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._port, name)
@@ -157,7 +146,7 @@ class _Observed:
             return call
 
         async def observed(*args: Any, **options: Any) -> Any:
-            async with self._time(self._stages[name]):
+            with self._seconds.labels(self._stages[name]).time():  # even if it fails
                 answer = await call(*args, **options)
             self._count(answer)
             return answer
@@ -173,9 +162,9 @@ async def write_exposition(
     Figures from the database cover all processes. None of them falls at midnight, which alerts
     would take for a restart.
     """
+    stored = [family async for family in _read_stored(app.database, now)]
     registry = CollectorRegistry()
-    registry.register(_Counted(*_describe_process(metrics, app, adapters)))
-    registry.register(_Counted(*[family async for family in _read_stored(app.database, now)]))
+    registry.register(_Counted(*_describe_process(metrics, app, adapters), *stored))
     return generate_latest(metrics.registry) + generate_latest(registry)
 
 

@@ -19,7 +19,6 @@ from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_
 from bot.web.browsing import browsing, find_this_day
 from bot.web.examples import choose_examples, list_bundled_leads, list_samples
 from bot.web.foretold import list_latest
-from bot.web.months import monthly
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -170,7 +169,7 @@ class StaticContent(StaticFiles):
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their static files."""
-    add_routes(app, router, browsing, monthly, searching, sharing, reference)
+    add_routes(app, router, browsing, searching, sharing, reference)
     app.mount("/static", StaticContent(directory=STATIC), name="static")
 
 
@@ -217,7 +216,8 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     if wants_events(request):
         return _stream_findings(request, shared, form, visitor.words)
     async with join_prophecy(shared, form) as answering:
-        await asyncio.wait([answering], timeout=_choose_patience(shared))
+        judges = shared.app.client is not None and shared.settings.web.judge
+        await asyncio.wait([answering], timeout=shared.patience if judges else None)
         candidates = None if answering.done() else await list_candidates(shared, form)
         prophecy = candidates if candidates and not answering.done() else await answering
         judging = prophecy is candidates
@@ -231,13 +231,6 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
         refresh=REFRESH_SECONDS,
         **await _describe_findings(shared, form, prophecy, visitor.words, judging=judging),
     )
-
-
-def _choose_patience(shared: SharedState) -> float | None:
-    """Return how long to wait for an answer before candidates are shown: to its end, where no
-    model is asked."""
-    judges = shared.app.client is not None and shared.settings.web.judge
-    return shared.patience if judges else None
 
 
 def _stream_findings(

@@ -21,6 +21,7 @@ from db.search.shown import DocumentLookup
 reference = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 _ANSWERED = "200"
+_ANY_CORPUS = "NAME"
 _ADDRESS = re.compile(r"https?://\S+|[@#]\w+")
 _WORD = re.compile(r"[^\W\d_]+")
 _KINDS = {
@@ -61,27 +62,6 @@ class OperationView:
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleValues:
-    """Values of parameters in examples. Where one is "", that of the OpenAPI document serves."""
-
-    corpus: str = "NAME"
-    id: str = ""
-    word: str = ""
-    query: str = ""
-    headline: str = ""
-
-    def of(self, path: str) -> Mapping[str, str]:
-        """Return the values of the parameters of a path by their names."""
-        boxes = {
-            "/api/search": self.word,
-            "/api/find": self.query,
-            "/api/ask": self.word and f"{self.word}?",
-            "/api/prophecy": self.headline,
-        }
-        return {"corpus": self.corpus, "id": self.id, "q": boxes.get(path, "")}
-
-
 @reference.get("/docs")
 async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     document, examples = request.app.openapi(), await _choose_examples(shared, visitor.words)
@@ -96,41 +76,48 @@ async def _show_reference(request: Request, shared: SharedOf, visitor: VisitorOf
     )
 
 
-async def _choose_examples(shared: SharedState, words: Words) -> ExampleValues:
-    """Return values for which there are answers, as far as there are texts. Raises StorageError."""
+async def _choose_examples(shared: SharedState, words: Words) -> Mapping[str, str]:
+    """Return values for which there are answers, as far as there are texts: by the names of
+    parameters, those of `q` by the path. Raises StorageError."""
     if not await shared.app.corpora.list():
-        return ExampleValues()
+        return {}
     corpus = await shared.app.corpus((await list_choices(shared, ""))[1])
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=1)
     if not liked:
-        return ExampleValues(corpus=corpus.name)
+        return {"corpus": corpus.name}
     found, headlines = liked[0].candidate, await choose_examples(shared, corpus, words)
     word = max(_WORD.findall(_ADDRESS.sub(" ", found.text)), key=len, default="")
     before = f" before:{found.created_at.year + 1}" if found.created_at else ""
-    return ExampleValues(
-        corpus=corpus.name,
-        id=found.external_id,
-        word=word,
-        query=word and word + before,
-        headline=headlines[0].headline if headlines else "",
-    )
+    return {
+        "corpus": corpus.name,
+        "id": found.external_id,
+        "/api/search": word,
+        "/api/find": word and word + before,
+        "/api/ask": word and f"{word}?",
+        "/api/prophecy": headlines[0].headline if headlines else "",
+    }
 
 
 def list_prose(document: Mapping[str, Any]) -> Iterator[str]:
     """Return what the page of an OpenAPI document translates."""
-    for each in describe_operations(document, ExampleValues(), words_for(DEFAULT)):
+    for each in describe_operations(document, {}, words_for(DEFAULT)):
         abouts = (field.about for field in (*each.parameters, *each.fields))
         yield from filter(None, (each.title, each.about, *abouts))
 
 
 def describe_operations(
-    document: Mapping[str, Any], examples: ExampleValues, words: Words
+    document: Mapping[str, Any], examples: Mapping[str, str], words: Words
 ) -> Iterator[OperationView]:
-    """Return the operations of an OpenAPI document, with `examples`."""
+    """Return the operations of an OpenAPI document, with `examples`; where one is missing, that of
+    the document serves."""
     schemas = document["components"]["schemas"]
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             given = operation.get("parameters", ())
+            in_address = {
+                "properties": {each["name"]: each["schema"] for each in given},
+                "required": [each["name"] for each in given if each["required"]],
+            }
             body = _resolve(_read_content(operation.get("requestBody", {})), schemas)
             answer = _resolve(_read_content(operation["responses"][_ANSWERED]), schemas)
             yield OperationView(
@@ -142,20 +129,20 @@ def describe_operations(
                 steers=path.startswith(STEERING),
                 parameters=sorted(
                     [
-                        *_describe_fields(_read_given(given), schemas, words),
-                        *_describe_fields(body, schemas, words),
+                        field
+                        for schema in (in_address, body)
+                        for field in _describe_fields(schema, schemas, words)
                     ],
                     key=lambda field: not field.required,
                 ),
                 fields=list(_describe_fields(answer, schemas, words)),
                 address=_build_address(path, given, examples),
-                body=_build_body(body, examples.corpus),
+                body=_build_body(body, examples.get("corpus", _ANY_CORPUS)),
             )
 
 
 def _translate(text: str, words: Words) -> str:
-    text = " ".join(text.split())
-    return words.say(text)
+    return words.say(" ".join(text.split()))
 
 
 def _read_content(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -163,14 +150,6 @@ def _read_content(message: Mapping[str, Any]) -> Mapping[str, Any]:
         message.get("content", {}).get("application/json", {}).get("schema", {})
     )
     return schema
-
-
-def _read_given(given: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return parameters of a path or a query as the schema of an object."""
-    return {
-        "properties": {each["name"]: each["schema"] for each in given},
-        "required": [each["name"] for each in given if each["required"]],
-    }
 
 
 def _resolve(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -207,9 +186,11 @@ def _say_values(schema: Mapping[str, Any], words: Words) -> str:
     return words.say(_KINDS[schema.get("type", "string")])
 
 
-def _build_address(path: str, given: Sequence[Mapping[str, Any]], examples: ExampleValues) -> str:
+def _build_address(
+    path: str, given: Sequence[Mapping[str, Any]], examples: Mapping[str, str]
+) -> str:
     """Return a path with an example of each parameter that it needs."""
-    own = examples.of(path)
+    own = {"corpus": _ANY_CORPUS, **examples, "q": examples.get(path, "")}
     values = {
         each["name"]: own.get(each["name"])
         or str((each["schema"].get("examples") or [each["name"].upper()])[0])

@@ -11,23 +11,29 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from bot.i18n.words import Words
 from bot.queries.find import answer_query, find
-from bot.web.listing import ON_A_PAGE, ArchiveEntry, describe_entry
-from bot.web.months import LineOfYears, YearView, draw_line, list_years, span_years
+from bot.web.listing import (
+    ON_A_PAGE,
+    ArchiveEntry,
+    LineOfYears,
+    describe_entry,
+    draw_line,
+    list_years,
+    span_years,
+)
 from bot.web.rendering import render_template, web_address
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, list_choices
+from bot.web.visitor import ProphecyForm, VisitorOf, list_choices, read_number
 from db.search.shown import DocumentLookup
 from engine.query.query import Plan, Query
 from engine.query.results import FindHit, QueryAnswer
 from engine.search import order_by_date
 
 MAXIMUM = 300  # posts that match a query
-_MAX_PAGE_DIGITS = 3  # far more than MAXIMUM fills; `int` refuses thousands of digits
+_MAX_PAGE_DIGITS = 3  # far more than MAXIMUM fills
 _OWN_WORDS = " -is:repost -is:quote"
 _FEWEST_DRAWN = 3  # posts that a line of years is drawn of
 _MOST_PARTS = 5  # words of a query that are looked up alone
-_COLUMNS = ("id", "created_at", "author", "likes", "url", "text")
 
 searching = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
@@ -51,7 +57,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
     values, words = request.query_params, visitor.words
     corpora, selected = await list_choices(shared, values.get("corpus", "").strip(), words.language)
     query, own = values.get("q", "").strip()[:LONGEST_TEXT], bool(values.get("own"))
-    order = _read_order(values.get("sort"))
+    order = Order(values["sort"]) if values.get("sort") in set(Order) else Order.RELEVANCE
     answer, hits = None, list[FindHit]()
     if query:
         filtered = query + _OWN_WORDS if own else query
@@ -63,7 +69,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         case "json":
             return _send_json(query, answer, hits)
     nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
-    page = _read_page(values.get("page", ""))
+    page = max(read_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
     listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     return render_template(
         request,
@@ -87,16 +93,13 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         ),
         more=len(hits) > page * ON_A_PAGE,
         month_names=words.months,
-        years=[] if listed or nothing else await _list_years(shared, selected, words),
+        years=[]
+        if listed or nothing
+        else await list_years(shared, await shared.app.corpora.get(selected), words),
         line=await _draw_line(shared, answer) if answer and listed else None,
         summary=_summarise(answer, words) if answer else None,
         notice=_say_notices(answer, words, nothing=nothing) if answer else None,
     )
-
-
-async def _list_years(shared: SharedState, selected: str, words: Words) -> Sequence[YearView]:
-    """Return the years of the selected archive, to go on with. Raises StorageError."""
-    return await list_years(shared, await shared.app.corpora.get(selected), words)
 
 
 async def _draw_line(shared: SharedState, answer: QueryAnswer) -> LineOfYears | None:
@@ -133,26 +136,15 @@ def _say_notices(answer: QueryAnswer, words: Words, *, nothing: bool) -> str:
     return " ".join(words.render(notice) for notice in told)
 
 
-def _read_order(value: str | None) -> Order:
-    return Order(value) if value in set(Order) else Order.RELEVANCE
-
-
-def _read_page(value: str) -> int:
-    """Return the number of a page, or 1 if it is none."""
-    is_number = value.isdecimal() and len(value) <= _MAX_PAGE_DIGITS
-    return max(int(value), 1) if is_number else 1
-
-
 def _sort_hits(hits: Sequence[FindHit], order: Order) -> list[FindHit]:
+    if order is Order.RELEVANCE:
+        return list(hits)
+    by_date = sorted(
+        hits, key=lambda hit: (*order_by_date(hit.created_at), hit.document.candidate.id)
+    )
     if order is Order.DATE:
-        return sorted(hits, key=_build_date_key)
-    if order is Order.LIKES:
-        return sorted(hits, key=lambda hit: (-hit.document.engagement, *_build_date_key(hit)))
-    return list(hits)
-
-
-def _build_date_key(hit: FindHit) -> tuple[object, ...]:
-    return (*order_by_date(hit.created_at), hit.document.candidate.id)
+        return by_date
+    return sorted(by_date, key=lambda hit: -hit.document.engagement)
 
 
 async def _describe_hits(
@@ -209,7 +201,8 @@ def _describe_row(hit: FindHit) -> dict[str, str | int | None]:
 
 def _send_csv(hits: Sequence[FindHit]) -> Response:
     table = io.StringIO()
-    writer = csv.DictWriter(table, _COLUMNS)
+    columns = ("id", "created_at", "author", "likes", "url", "text")
+    writer = csv.DictWriter(table, columns)
     writer.writeheader()
     writer.writerows(map(_describe_row, hits))
     headers = {"Content-Disposition": 'attachment; filename="presagio.csv"'}
@@ -222,6 +215,6 @@ def _send_json(query: str, answer: QueryAnswer | None, hits: Sequence[FindHit]) 
             "query": query,
             "corpus": answer.corpus if answer else None,
             "total": answer.counts.passing if answer else 0,
-            "posts": [_describe_row(hit) for hit in hits],
+            "posts": list(map(_describe_row, hits)),
         }
     )

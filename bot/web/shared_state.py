@@ -51,11 +51,11 @@ _REQUESTS_A_SECOND = 10  # as which a second of searching counts
 _MAX_KEPT = 1000  # values
 Value = TypeVar("Value")
 
-_bearer = HTTPBearer(
+read_credentials = HTTPBearer(
     auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
 )
 _ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(read_credentials)]
 
 
 class ShownCorpora(Corpora):
@@ -67,14 +67,15 @@ class ShownCorpora(Corpora):
 
     async def list(self) -> list[Corpus]:
         """Return the shown corpora, ordered by name."""
-        return [corpus for corpus in await super().list() if self._may_be_seen(corpus)]
+        return [
+            corpus
+            for corpus in await super().list()
+            if (corpus.name in self._names if self._names else not corpus.private)
+        ]
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
         return corpus_named(await self.list(), name)
-
-    def _may_be_seen(self, corpus: Corpus) -> bool:
-        return corpus.name in self._names if self._names else not corpus.private
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class CachedCounts:
     """Keeps what takes long to count, for some time and in bounded memory."""
 
     clock: Callable[[], float]
-    _values: dict[Hashable, tuple[float, Any]] = field(default_factory=dict)
+    _values: dict[Hashable, tuple[float, Any]] = field(default_factory=dict)  # with their ends
 
     async def get(
         self,
@@ -92,20 +93,18 @@ class CachedCounts:
         seconds: float = _KEPT_SECONDS,
     ) -> Value:
         """Return the value of a key; it is counted if it is not known or too old."""
-        now = self.clock()
-        if (entry := self._values.get(key)) and now < entry[0]:
-            kept: Value = entry[1]
+        if self.holds(key):
+            kept: Value = self._values[key][1]
             return kept
-        counted = await count()
+        ends, counted = self.clock() + seconds, await count()
         if len(self._values) >= _MAX_KEPT:
             self._values.clear()
-        self._values[key] = (now + seconds, counted)
+        self._values[key] = (ends, counted)
         return counted
 
     def holds(self, key: Hashable) -> bool:
         """Tell whether the value of a key is known and not too old."""
-        entry = self._values.get(key)
-        return entry is not None and self.clock() < entry[0]
+        return key in self._values and self.clock() < self._values[key][0]
 
 
 class SharedState:
@@ -197,11 +196,6 @@ class SharedState:
         )
 
 
-async def read_credentials(request: Request) -> HTTPAuthorizationCredentials | None:
-    """Return the key that a request carries, for handlers outside the framework."""
-    return await _bearer(request)
-
-
 async def shared_of(request: Request) -> SharedState:
     """Return the state that the routes share."""
     shared: SharedState = request.app.state.shared
@@ -213,12 +207,12 @@ SharedOf = Annotated[SharedState, Depends(shared_of)]
 
 async def limit_requests(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often."""
-    _require_pace(shared.requests, request, shared)
+    _keep_pace(shared.requests, request, shared)
 
 
 async def limit_answers(request: Request, shared: SharedOf) -> None:
     """Refuse addresses that ask too often for expensive answers."""
-    _require_pace(shared.answers, request, shared)
+    _keep_pace(shared.answers, request, shared)
 
 
 async def take_turn(request: Request, shared: SharedOf) -> AsyncIterator[None]:
@@ -250,7 +244,7 @@ async def take_turn(request: Request, shared: SharedOf) -> AsyncIterator[None]:
 SEARCHES = Depends(take_turn, scope="function")
 
 
-def _require_pace(rate: RateLimit, request: Request, shared: SharedState) -> None:
+def _keep_pace(rate: RateLimit, request: Request, shared: SharedState) -> None:
     if wait := rate.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -81,16 +81,10 @@ def choose_language(header: str) -> str:
         tag, _, weight = part.strip().partition(";q=")
         code = tag.strip().split("-")[0].lower()
         if code in LANGUAGES:
-            liked.append((_read_weight(weight), code))
+            with suppress(ValueError):
+                liked.append((float(weight or 1), code))
     best = max(liked, key=lambda pair: pair[0], default=(0.0, DEFAULT))
     return best[1] if best[0] > 0 else DEFAULT
-
-
-def _read_weight(text: str) -> float:
-    try:
-        return float(text) if text else 1.0
-    except ValueError:
-        return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +152,12 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
         return read_asked(values)
     except UsageError:
         return read_asked(values | {"date": ""})
+
+
+def read_number(request: Request, name: str, *, digits: int) -> int:
+    """Return a parameter that is a whole number of so many digits at most, or 0 for any other."""
+    given = request.query_params.get(name, "")
+    return int(given) if given.isdecimal() and len(given) <= digits else 0
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.content import MARKS_IN_A_ROW, clean_line, clean_text, drop_mentions, readable_tweet
+from bot.card.typesetting import MARKS_IN_A_ROW, clean_line, clean_text, readable_tweet
+from bot.replies.picture import drop_mentions
 from tests.conftest import FEW_EXAMPLES
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

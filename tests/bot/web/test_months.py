@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.web.listing import ON_A_PAGE
-from bot.web.months import draw_line, span_years
+from bot.web.listing import ON_A_PAGE, draw_line, span_years
 from engine.values import Flag
 from tests.bot.web.stage import JULY, WebStage, dated
 from tests.bot.web.test_archive import QUOTES, quotes

@@ -8,7 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.web.addresses import Addresses
-from bot.web.tools import TOOLS
+from bot.web.mcp import TOOLS
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.prophecy.headline import read_headline
