@@ -32,8 +32,5 @@ def find_commands() -> list[Command]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     values = [value for module in modules for value in vars(module).values()]
     commands = {id(value): value for value in values if isinstance(value, Command)}
-    return sorted(commands.values(), key=_rank_command)
-
-
-def _rank_command(command: Command) -> int:
-    return _ORDER.index(command.name) if command.name in _ORDER else len(_ORDER)
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    return sorted(commands.values(), key=lambda command: ranks.get(command.name, len(ranks)))

@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
 from bot.app import App
-from bot.commands.addressing import name_question
-from bot.commands.intent_judgment import IntentJudge
+from bot.commands.intents import IntentJudge
+from bot.commands.plain_messages import name_question
 from bot.commands.registry import Registry
 from bot.conversation.gates import Backpressure, Doorkeeper, Gates, Room, Stop, not_meant
 from bot.conversation.sending import (

@@ -11,8 +11,7 @@ from enum import Enum, auto
 from time import monotonic
 
 from bot.app import App
-from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_messages import may_wait
+from bot.commands.headline_detection import looks_like_headline, may_wait
 from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
 from bot.pace import RateLimit

@@ -9,7 +9,7 @@ from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Button
-from bot.traits import traits_of
+from bot.request import traits_of
 from engine.chat import Answer, Tally
 from engine.search import ItemPlace
 

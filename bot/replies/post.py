@@ -40,7 +40,11 @@ def post_reply(
     can write about it, `platform` where it is shown.
     """
     answers = [item.answer for item in items]
-    views = tuple(_item_view(number, item, words) for number, item in enumerate(items, start=1))
+    views = []
+    for number, item in enumerate(items, start=1):
+        until = item.answer.prophecy.headline.date or item.answer.asked_at
+        view = replace(hit_view(item.answer.page[0], until, words), rank=number)
+        views.append(ItemView(headline=item.title, link=item.link, hit=view))
     title = _format_title(items, day, zone, words) if day else None
     unjudged = [
         item.answer.prophecy
@@ -50,7 +54,7 @@ def post_reply(
     return Reply(
         words=words,
         text=title,
-        items=views,
+        items=tuple(views),
         notice=say_how_found(unjudged[0], words) if unjudged else None,
         buttons=post_buttons(answers, {}, words, platform=platform, compact=compact, writes=writes),
     )
@@ -90,19 +94,21 @@ def post_buttons(
         for number, answer in enumerate(answers, start=1)
         if answer.id is not None and answer.page
     ]
+    votable = [
+        (number, answer, rank, tallies.get(answer.id, {}).get(rank, Tally()))
+        for number, answer in numbered
+        for rank in (answer.page[0].rank,)
+    ]
     if compact and numbered:
-        votable = [
-            (number, answer, rank, tallies.get(answer.id, {}).get(rank, Tally()))
-            for number, answer in numbered
-            for rank in (answer.page[0].rank,)
-        ]
+        first = numbered[0][1]
+        write = [_build_write_button(None, first, words)] if writes else []
         return (
             vote_row(votable, words.language, platform=platform),
-            _first_row(numbered[0][1], words, writes=writes),
+            (*_build_explaining_buttons(first, words), *write),
         )
     rows = [
-        _build_button_row(number, answer, tallies.get(answer.id, {}), words)
-        for number, answer in numbered
+        (*full_vote_pair(votes, words.language), *_build_explaining_buttons(answer, words))
+        for votes, (_, answer) in zip(votable, numbered, strict=True)
     ]
     if writes:
         buttons = [
@@ -114,11 +120,6 @@ def post_buttons(
             for start in range(0, len(buttons), _WRITES_IN_A_ROW)
         ]
     return tuple(rows)
-
-
-def _first_row(answer: Answer, words: Words, *, writes: bool) -> tuple[Button, ...]:
-    write = [_build_write_button(None, answer, words)] if writes else []
-    return (*_build_explaining_buttons(answer, words), *write)
 
 
 def _build_write_button(number: int | None, answer: Answer, words: Words) -> Button:
@@ -140,21 +141,6 @@ def say_nothing_found(day: date, words: Words, *, judged: bool = True) -> str:
 def write_day(day: date, words: Words) -> str:
     """Return a local date written out in the language of `words`."""
     return words.date(datetime.combine(day, time(12), UTC))
-
-
-def _item_view(number: int, item: PostItem, words: Words) -> ItemView:
-    answer = item.answer
-    until = answer.prophecy.headline.date or answer.asked_at
-    view = hit_view(answer.page[0], until, words)
-    return ItemView(headline=item.title, link=item.link, hit=replace(view, rank=number))
-
-
-def _build_button_row(
-    number: int, answer: Answer, tallies: Mapping[int, Tally], words: Words
-) -> tuple[Button, ...]:
-    rank = answer.page[0].rank
-    votes = full_vote_pair((number, answer, rank, tallies.get(rank, Tally())), words.language)
-    return (*votes, *_build_explaining_buttons(answer, words))
 
 
 def _build_explaining_buttons(answer: Answer, words: Words) -> tuple[Button, ...]:
