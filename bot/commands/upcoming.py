@@ -23,10 +23,11 @@ from bot.jobs.content import (
     content_to_json,
 )
 from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
-from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
+    WRITE,
     PostItem,
+    answer_button,
     post_reply,
     say_nothing_found,
     write_day,

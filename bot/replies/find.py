@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bot.i18n.words import Words, marked
-from bot.replies.buttons import place_text
 from bot.replies.limits import cut
 from bot.reply import HitView, Reply, format_signature, name_beside, name_flags, say_date
 from engine.answer.cited_answer import (
@@ -17,9 +16,11 @@ from engine.answer.cited_answer import (
 )
 from engine.query.query import Plan
 from engine.query.results import FindHit, Match, QueryAnswer
-from engine.search import Candidate
+from engine.search import Candidate, ItemPlace
 from engine.text.snippet import narrow_excerpt
 
+_LONGEST_TITLE = 100
+_LONGEST_HEADING = 60
 _INDENT = "   "
 _LONGEST_QUERY = 200
 _MORE = "…"
@@ -29,6 +30,30 @@ _LABELS = {
     AnswerOutcome.SILENT: marked("The sources do not say."),
     AnswerOutcome.NOTHING: marked("Nothing found that could answer this."),
 }
+
+
+def place_text(place: ItemPlace, words: Words) -> str:
+    """Return "Title, p. 5 (15 of 40)", or the title and the last heading if there are no pages."""
+    title = cut(" ".join(place.title.split()), _LONGEST_TITLE)
+    if place.page_label and place.page_label != str(place.page):
+        return words.say(
+            "{title}, p. {label} ({page} of {pages})",
+            title=title,
+            label=place.page_label,
+            page=place.page,
+            pages=place.pages,
+        )
+    if place.page is not None:
+        last = place.last_page or place.page
+        if last > place.page:
+            return words.say(
+                "{title}, pp. {first}-{last}", title=title, first=place.page, last=last
+            )
+        return words.say("{title}, p. {page}", title=title, page=place.page)
+    heading = (place.heading or "").rpartition(" > ")[2]
+    if not heading or heading == place.title:
+        return title
+    return f"{title}, {cut(heading, _LONGEST_HEADING)}"
 
 
 def brief_find_reply(answer: QueryAnswer, words: Words, *, longest: int, after: int = 0) -> Reply:

@@ -116,7 +116,7 @@ def say_heading(hits: Iterable[Hit], words: Words) -> str:
 
 def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     """Return the text of a part of an item, around the words it was found by, and its place."""
-    from bot.replies.buttons import place_text  # noqa: PLC0415 - few corpora hold parts of items
+    from bot.replies.find import place_text  # noqa: PLC0415 - few corpora hold parts of items
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
     window = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)

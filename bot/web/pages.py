@@ -14,8 +14,7 @@ from fastapi.staticfiles import StaticFiles
 
 from bot.i18n.words import Words
 from bot.queries.ask import answer_unlogged, ask, build_searcher
-from bot.replies.buttons import place_text
-from bot.replies.find import answer_label
+from bot.replies.find import answer_label, place_text
 from bot.replies.limits import cut
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.reply import format_signature, name_flags, say_date
