@@ -15,7 +15,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-class Latest(OrderedDict[_Key, _Value]):
+class Recent(OrderedDict[_Key, _Value]):
     """What was set last, at most `maximum` of it."""
 
     def __init__(self, maximum: int) -> None:
@@ -41,7 +41,7 @@ class RateLimit:
     ) -> None:
         self._pace = 0.0 if allowed == UNLIMITED else window / allowed
         self._window = window
-        self._due: Latest[str, float] = Latest(maximum)
+        self._due: Recent[str, float] = Recent(maximum)
 
     def __len__(self) -> int:
         return len(self._due)

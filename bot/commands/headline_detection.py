@@ -384,11 +384,6 @@ def is_remark(text: str) -> bool:
     return len(find_telling_words(text)) < _FEWEST_TELLING
 
 
-def tells_something(text: str) -> bool:
-    """Return whether a text beside a link has two words to search for: "lol Musk fined again"."""
-    return len(find_telling_words(text)) >= _FEWEST_WITHOUT_PAGE
-
-
 def find_telling_words(text: str) -> list[str]:
     """Return the words of a text that are not only a remark."""
     return [word for word in fold_words(text) if word not in _REMARKS]
@@ -481,7 +476,7 @@ async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
         try:
             return await headline_from_link(app.fetcher(), app.isolation, link, now=now)
         except FetchError as error:
-            if tells_something(written.text):
+            if len(find_telling_words(written.text)) >= _FEWEST_WITHOUT_PAGE:
                 return written
             if not isinstance(error, FetchFailed):
                 raise  # it says what is wrong with the page

@@ -183,11 +183,27 @@ class IntentClassifier:
         lead = others.pop(best) - max(others.values())
         return Classification(best, certainty, lead)
 
-    def _list_features(self, text: str, words: Sequence[str]) -> set[str]:
-        """Return the features of a text, and how many of its words are in one example at most:
-        those are names and subjects rather than words of questions and orders."""
-        rare = sum(self._words[word] < _COMMON for word in words)
-        return list_features(text, words) | {f"rare {min(rare, _MAX_RARE)}"}
+    def _list_features(self, text: str, listed: Sequence[str]) -> set[str]:
+        """Return the features of a text whose words are listed: the words, how they begin, which
+        follow one another, the form of the text, and how many of its words are in one example at
+        most: those are names and subjects rather than words of questions and orders."""
+        words = [word for word in listed if word not in _COURTESIES]
+        around = ["<", *words, ">"]
+        features = {f"word {word}" for word in listed}
+        features |= {f"begins {word[:_PREFIX]}" for word in words if len(word) > _PREFIX}
+        features |= {f"pair {first} {second}" for first, second in pairwise(around)}
+        features |= {
+            f"three {first} {second[:_STEM]} {third[:_STEM]}"
+            for (first, second), (_, third) in pairwise(pairwise(around))
+        }
+        features |= {sign for sign in "?¿!" if sign in text}
+        features.add(f"length {sum(len(words) >= length for length in _LENGTHS)}")
+        features.add("lower" if text[:1].islower() else "upper")
+        capitals = sum(word[0].isupper() for word in text.split()[1:])
+        features.add(f"capitals {min(capitals, 3)}")
+        rare = sum(self._words[word] < _COMMON for word in listed)
+        features.add(f"rare {min(rare, _MAX_RARE)}")
+        return features
 
     def is_frequent_in_questions(self, word: str) -> bool:
         """Return whether a word without accents is used in questions of many kinds, and more often
@@ -232,26 +248,6 @@ def list_words(text: str) -> list[str]:
 def count_words(text: str) -> int:
     """Return how many words a text has, without courtesies."""
     return sum(word not in _COURTESIES for word in list_words(text))
-
-
-def list_features(text: str, listed: Sequence[str]) -> set[str]:
-    """Return the features of a text whose words are listed: the words, how they begin, which follow
-    one another, and the form of the text."""
-    words = [word for word in listed if word not in _COURTESIES]
-    around = ["<", *words, ">"]
-    features = {f"word {word}" for word in listed}
-    features |= {f"begins {word[:_PREFIX]}" for word in words if len(word) > _PREFIX}
-    features |= {f"pair {first} {second}" for first, second in pairwise(around)}
-    features |= {
-        f"three {first} {second[:_STEM]} {third[:_STEM]}"
-        for (first, second), (_, third) in pairwise(pairwise(around))
-    }
-    features |= {sign for sign in "?¿!" if sign in text}
-    features.add(f"length {sum(len(words) >= length for length in _LENGTHS)}")
-    features.add("lower" if text[:1].islower() else "upper")
-    capitals = sum(word[0].isupper() for word in text.split()[1:])
-    features.add(f"capitals {min(capitals, 3)}")
-    return features
 
 
 @lru_cache(maxsize=20_000)

@@ -143,11 +143,6 @@ class Command:
         """The name and the aliases, which are understood on all platforms."""
         return (self.name, *self.aliases)
 
-    @property
-    def explained_by_help(self) -> bool:
-        """Whether "help" as its argument is what /help says of it, and nothing to search for."""
-        return not self.act.counted and _HELP not in self.acts
-
     def act_on(self, text: str) -> Act:
         """Return the act of the command with the argument `text`."""
         return self.acts.get(_read_first_word(text), self.act)
@@ -227,7 +222,8 @@ class Registry:
         if command is None:
             return reply_aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
-        if is_help(text) and command.explained_by_help:
+        # "help" may also be what to search for, or what the command itself explains.
+        if is_help(text) and not command.act.counted and _HELP not in command.acts:
             command, text = self._by_name[_HELP], name
         effect = command.act_on(text).effect
         if refusal := await explain_refusal(

@@ -27,7 +27,7 @@ from bot.conversation.sending import (
 )
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
-from bot.pace import Latest
+from bot.pace import Recent
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -78,7 +78,7 @@ class RecentPastes:
     what they answer."""
 
     def __init__(self) -> None:
-        self._written: Latest[str, dict[str, datetime]] = Latest(_REMEMBERED)
+        self._written: Recent[str, dict[str, datetime]] = Recent(_REMEMBERED)
 
     def note(self, request: Request) -> None:
         """Note when a message was addressed to the bot in private."""
@@ -163,7 +163,7 @@ class Conversation:
         self._later: set[asyncio.Task[None]] = set()
         self._queues: WeakValueDictionary[tuple[str, bool], TurnQueue] = WeakValueDictionary()
         self._messages: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self._apologised: Latest[tuple[str, str], None] = Latest(_MAX_APOLOGISED)
+        self._apologised: Recent[tuple[str, str], None] = Recent(_MAX_APOLOGISED)
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""

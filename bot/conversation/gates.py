@@ -14,7 +14,7 @@ from bot.app import App
 from bot.commands.headline_detection import looks_like_headline, may_wait
 from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
-from bot.pace import Latest, RateLimit
+from bot.pace import RateLimit, Recent
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -71,7 +71,7 @@ class Doorkeeper:
         self._ownership = ownership
         self._open = settings.access == "open"
         self._allow, self._operators = frozenset(settings.allow), frozenset(settings.admins)
-        self._let_in: Latest[str, None] = Latest(_REMEMBERED)
+        self._let_in: Recent[str, None] = Recent(_REMEMBERED)
 
     async def admit(self, request: Request) -> Request | Stop:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
@@ -241,7 +241,7 @@ class Gates:
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
         self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
-        self._hurried: Latest[str, float] = Latest(_REMEMBERED)
+        self._hurried: Recent[str, float] = Recent(_REMEMBERED)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or a Stop.

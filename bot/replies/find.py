@@ -218,22 +218,20 @@ def _answer_lines(answer: CitedAnswer, words: Words) -> list[str]:
         read = words.count("{number} text was read.", "{number} texts were read.", answer.passages)
         return [*lines, read]
     if answer.outcome is AnswerOutcome.EXTRACTED:
-        return [*lines, *(quoted_line(sentence, answer, words) for sentence in answer.sentences)]
+        return [
+            *lines,
+            *(_quote_sentence(sentence, answer, words) for sentence in answer.sentences),
+        ]
     return [*lines, answer.text] if answer.sentences else lines
 
 
-def quoted_line(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
-    """Return a sentence of a source with its mark, and the labels of the source."""
-    return " · ".join((str(sentence), *quote_labels(sentence, answer, words)))
-
-
-def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple[str, ...]:
-    """Return the labels of the sources of a sentence, if it is in their words."""
+def _quote_sentence(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
+    """Return a sentence with its mark; if it is in the words of sources, with their labels."""
     cited = [
         source for source in answer.sources if sentence.quoted and source.number in sentence.sources
     ]
     flags = (flag for source in cited for flag in source.passage.hit.candidate.flags.names)
-    return name_flags(flags, words)
+    return " · ".join((str(sentence), *name_flags(flags, words)))
 
 
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
