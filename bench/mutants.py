@@ -33,7 +33,7 @@ from tests.database import CARELESS
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of modules that no one test mirrors.
 TESTS = {
-    "bot/commands/addressing.py": (
+    "bot/commands/plain_messages.py": (
         "bot/commands/test_plain_messages.py",
         "bot/commands/test_dialogue.py",
     ),
@@ -55,17 +55,17 @@ TESTS = {
         "bot/commands/test_permission.py",
         "bot/test_who_sees.py",
     ),
-    "bot/commands/votes.py": (
+    "bot/commands/why.py": (
+        "bot/commands/test_why.py",
         "bot/commands/test_votes.py",
         "bot/commands/test_upcoming.py",
         "scenarios/slack/test_buttons.py",
     ),
-    "bot/commands/why.py": ("bot/commands/test_why.py", "bot/commands/test_upcoming.py"),
     "bot/conversation/gates.py": (
         "bot/conversation/test_gates.py",
         "bot/conversation/test_admission.py",
     ),
-    "bot/replies/buttons.py": ("bot/replies", "bot/commands/test_votes.py"),
+    "bot/replies/post.py": ("bot/replies", "bot/commands/test_votes.py"),
     "bot/replies/composition.py": ("bot/commands/test_compose.py", "bot/cli/test_compose.py"),
     "bot/replies/dates.py": (
         "bot/replies/test_age.py",

@@ -4,12 +4,29 @@ Times are in seconds of any clock that does not go back.
 """
 
 from collections import OrderedDict
+from typing import TypeVar
 
 from engine.settings import UNLIMITED
 
 _WINDOW = 60.0  # seconds
 _MAX_ASKERS = 10_000
 _SLACK = 1e-6  # seconds, for rounding
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Recent(OrderedDict[_Key, _Value]):
+    """What was set last, at most `maximum` of it."""
+
+    def __init__(self, maximum: int) -> None:
+        super().__init__()
+        self._maximum = maximum
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._maximum:
+            self.popitem(last=False)
 
 
 class RateLimit:
@@ -24,8 +41,7 @@ class RateLimit:
     ) -> None:
         self._pace = 0.0 if allowed == UNLIMITED else window / allowed
         self._window = window
-        self._maximum = maximum
-        self._due: OrderedDict[str, float] = OrderedDict()
+        self._due: Recent[str, float] = Recent(maximum)
 
     def __len__(self) -> int:
         return len(self._due)
@@ -33,30 +49,24 @@ class RateLimit:
     def wait(self, who: str, now: float) -> float:
         """Count a request and return 0, or the seconds until one would be accepted."""
         due, late = self._next_due(who, now)
-        self._remember_due(who, due - self._pace if late else due)
+        self._due[who] = due - self._pace if late else due
         return late
 
     def charge(self, who: str, requests: float, now: float) -> None:
         """Count so many requests more, for one that cost as much as they do."""
         due = max(self._due.get(who, now), now) + requests * self._pace
-        self._remember_due(who, min(due, now + 2 * self._window))
+        self._due[who] = min(due, now + 2 * self._window)
 
     def reserve(self, who: str, now: float) -> float:
         """Count a request and return the seconds until its turn."""
         due, late = self._next_due(who, now)
-        self._remember_due(who, due)
+        self._due[who] = due
         return late
 
     def _next_due(self, who: str, now: float) -> tuple[float, float]:
         due = max(self._due.get(who, now), now) + self._pace
         late = due - now - self._window
         return due, late if late > _SLACK else 0.0
-
-    def _remember_due(self, who: str, due: float) -> None:
-        self._due.pop(who, None)
-        self._due[who] = due
-        if len(self._due) > self._maximum:
-            self._due.popitem(last=False)
 
 
 class EvenPace:

@@ -15,8 +15,8 @@ from bot.adapter import AdapterStatus, Poster
 from bot.app import App
 from bot.commands.rights import CODE_SHOWN
 from bot.conversation.conversation import Conversation
+from bot.request import traits_of
 from bot.settings import Settings
-from bot.traits import traits_of
 from db.chat.chats import Chats
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Events as platform-independent requests: who says what, and where."""
 
 import re
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
@@ -37,6 +37,32 @@ class Trigger(StrEnum):
     REPLY = "reply"  # a message in a group that replies to one of the bot's
     COMMAND = "command"
     BUTTON = "button"  # the text is what Action.parse reads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """How a platform differs for the commands and replies that all of them share; the defaults are
+    what is usual, and a platform that differs has a row of its own in _TRAITS."""
+
+    only_command: str = ""  # is written before each command whose name is not `distinctive`
+    shows_privately: bool = False  # a message to one person alone, in a group
+    has_chat_admins: bool = True  # rather than those of the whole workspace
+    example_id: str = "42"  # of a person
+
+
+_TRAITS: Mapping[str, Traits] = {
+    "slack": Traits(
+        only_command="/presagio",
+        shows_privately=True,
+        has_chat_admins=False,
+        example_id="U024BE7LH",
+    ),
+}
+
+
+def traits_of(platform: str) -> Traits:
+    """Return how a platform differs."""
+    return _TRAITS.get(platform, Traits())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

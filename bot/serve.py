@@ -14,8 +14,7 @@ from bot.adapter import AdapterFailed, Poster
 from bot.app import App
 from bot.checks import tell_what_is_missing
 from bot.commands import Registry, standard_commands
-from bot.commands.intent_judgment import IntentJudge
-from bot.commands.intents import load_classifier
+from bot.commands.intents import IntentJudge, load_classifier
 from bot.commands.rights import Ownership
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Doorkeeper

@@ -13,7 +13,7 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
-from bot.commands.intent_judgment import IntentJudge
+from bot.commands.intents import IntentJudge
 from bot.console.adapter import PLATFORM, Terminal, read_lines
 from bot.console.adapter import run_terminal as talk
 from bot.console.screen import Screen

@@ -18,22 +18,14 @@ _ORDER = (
 
 
 def standard_commands() -> Registry:
-    """Return the commands that every adapter offers, with what answers all else."""
-    commands = find_commands()
-    everything = (*commands, help_command(commands))
-    return Registry(everything, plain=answer_plain_message, several=ask_which)
+    """Return the commands that every adapter offers, with what answers all else.
 
-
-def find_commands() -> list[Command]:
-    """Return the commands of all modules here, in the order in which they are listed.
-
-    A command is found because it is defined in one; a new one is among the last.
+    A command is found because it is defined in a module here; a new one is listed among the last.
     """
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     values = [value for module in modules for value in vars(module).values()]
-    commands = {id(value): value for value in values if isinstance(value, Command)}
-    return sorted(commands.values(), key=_rank_command)
-
-
-def _rank_command(command: Command) -> int:
-    return _ORDER.index(command.name) if command.name in _ORDER else len(_ORDER)
+    found = {id(value): value for value in values if isinstance(value, Command)}
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    commands = sorted(found.values(), key=lambda command: ranks.get(command.name, len(ranks)))
+    everything = (*commands, help_command(commands))
+    return Registry(everything, plain=answer_plain_message, several=ask_which)

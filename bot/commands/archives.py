@@ -32,12 +32,11 @@ from engine.messages import Message
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
 
-REMOVE = "unload"  # the button that does it
+_REMOVE = "unload"  # the button that does it
 _LONGEST_DESCRIPTION = 200
-_OWNS = Act(Effect.OWNS)
 
 
-async def change_archive(request: Request, app: App) -> Reply | None:
+async def _change_as_owner(request: Request, app: App) -> Reply | None:
     """Do what the first word of the text says with the archive that the second one names, or return
     None if it says nothing of the kind. Raises UsageError, CorpusNotFound."""
     verb, name, value = (*request.text.split(maxsplit=2), "", "", "")[:3]
@@ -96,12 +95,12 @@ async def _offer_removal(request: Request, archives: Corpora, name: str, _: str)
         name=name,
     )
     button = Button(
-        label=words.say("Remove it for good"), action=Action(name=REMOVE, value=str(corpus.id))
+        label=words.say("Remove it for good"), action=Action(name=_REMOVE, value=str(corpus.id))
     )
     return Reply(words=words, text=text, buttons=((button,),), ephemeral=True)
 
 
-async def press_removal(request: Request, action: Action, app: App) -> Reply:
+async def _press_removal(request: Request, action: Action, app: App) -> Reply:
     """Remove an archive."""
     archives = Corpora(app.database)
     names = [corpus.name for corpus in await archives.list() if str(corpus.id) == action.value]
@@ -125,7 +124,6 @@ _EXAMPLES: Mapping[_Verb, str] = {
     _name_author: "@ana Ana Ruiz",
     _describe: marked("Tweets of a senator"),
 }
-OWNERS_ACTS: Mapping[str, Act] = dict.fromkeys(_VERBS, _OWNS)
 
 
 _ANSWER, _CHOOSE = "archive", SEARCH_HERE
@@ -234,9 +232,12 @@ async def _press_archive(request: Request, action: Action, app: App) -> Reply:
 
 async def _change_archive(request: Request, app: App, name: str) -> str:
     """Choose an archive by its name, and return a line that says so. Raises UsageError."""
-    chat = await with_archive(request, app, name)
+    chat, words = await with_archive(request, app, name), request.words
     await app.chats.change(chat)
-    return _now_searched(chat, await app.corpora.list(), request.words)
+    if chat.corpus is None:
+        return words.say("Here I search the configured archive again.")
+    voices = [corpus.voice for corpus in await app.corpora.list() if corpus.name == chat.corpus]
+    return words.say("Here I search: {voice}.", voice=", ".join(voices) or words.say("all of them"))
 
 
 async def find_chosen(value: str, app: App) -> str | None:
@@ -319,7 +320,7 @@ async def archive_inline(request: Request, app: App) -> tuple[str, Request]:
 async def _handle_corpus(request: Request, app: App) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
-    if changed := await change_archive(request, app):
+    if changed := await _change_as_owner(request, app):
         return changed
     if request.text:
         return reply_aside(request, await _change_archive(request, app, request.text))
@@ -394,7 +395,11 @@ async def with_archive(request: Request, app: App, name: str) -> Chat:
     if name == USUAL and USUAL not in names:
         return replace(request.known_chat, corpus=None)
     if name == ALL and ALL not in names:
-        await _require_unsubscribed(request, app)
+        subscription = await Subscriptions(app.database).get(request.known_chat)
+        if subscription and subscription.mode is not PostingMode.OFF:
+            raise UsageError(
+                request.words.say("Posts come from one archive: /unsubscribe first, or choose one.")
+            )
     elif name not in names:
         useful = [corpus.name for corpus in _list_useful(corpora, "")]
         raise _refuse_name(name, [*useful, *map(request.words.say, _FOR_SEVERAL)], request)
@@ -411,23 +416,6 @@ def _refuse_name(name: str, names: Sequence[str], request: Request) -> UsageErro
     )
 
 
-async def _require_unsubscribed(request: Request, app: App) -> None:
-    """Raise UsageError if the chat is subscribed: its posts come from one archive."""
-    subscription = await Subscriptions(app.database).get(request.known_chat)
-    if subscription and subscription.mode is not PostingMode.OFF:
-        raise UsageError(
-            request.words.say("Posts come from one archive: /unsubscribe first, or choose one.")
-        )
-
-
-def _now_searched(chat: Chat, corpora: Sequence[Corpus], words: Words) -> str:
-    """Return a line about what the chat searches from now on."""
-    if chat.corpus is None:
-        return words.say("Here I search the configured archive again.")
-    voices = [corpus.voice for corpus in corpora if corpus.name == chat.corpus]
-    return words.say("Here I search: {voice}.", voice=", ".join(voices) or words.say("all of them"))
-
-
 CORPUS = Command(
     name="corpus",
     summary=marked("whose tweets are searched in this chat"),
@@ -436,13 +424,13 @@ CORPUS = Command(
     for_channels=True,
     handler=_handle_corpus,
     act=Act(Effect.STEERS_CHAT),
-    acts={"": LOOKS, **OWNERS_ACTS},
+    acts={"": LOOKS, **dict.fromkeys(_VERBS, Act(Effect.OWNS))},
     details=(
         marked("name NAME @ana Ana Ruiz: whose texts an archive holds (the owner, in private)."),
         marked("describe NAME TEXT: what it is about, for models; remove NAME: deletes it."),
     ),
     actions={
-        REMOVE: press_removal,
+        _REMOVE: _press_removal,
         _CHOOSE: _press_archive,
         _ANSWER: _answer_waiting,
         ADD: add_offered,
@@ -450,7 +438,7 @@ CORPUS = Command(
     },
     pressed={
         _ANSWER: SEARCHES,
-        **dict.fromkeys((ADD, REMOVE), Act(Effect.OWNS, slow=True)),
+        **dict.fromkeys((ADD, _REMOVE), Act(Effect.OWNS, slow=True)),
         LEAVE: Act(Effect.OWNS),
     },
 )

@@ -2,7 +2,7 @@
 text, subject, time, feed or person that it names."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import dropwhile
@@ -187,9 +187,12 @@ def _find_longest_run(text: str) -> str:
     ]
     runs: list[list[int]] = []
     for place in places:
-        gap = range(runs[-1][-1] + 1, place) if runs else range(0)
-        joins = runs and all(words[each][0].lower() in FUNCTION_WORDS for each in gap)
-        if joins and len(gap) < _FILLS_GAP and not _is_broken(text, words, runs[-1][-1], place):
+        before = runs[-1][-1] if runs else place
+        gap = words[before + 1 : place]
+        joins = runs and all(word[0].lower() in FUNCTION_WORDS for word in gap)
+        # A comma or a full stop may stand between two words.
+        is_broken = _BREAK.search(text, words[before].end(), words[place].start())
+        if joins and len(gap) < _FILLS_GAP and not is_broken:
             runs[-1].append(place)
         else:
             runs.append([place])
@@ -198,11 +201,6 @@ def _find_longest_run(text: str) -> str:
     run = max(runs, key=lambda run: run[-1] - run[0])
     run = [place for place in run if place < run[0] + _MAX_SUBJECT]
     return text[words[run[0]].start() : words[run[-1]].end()]
-
-
-def _is_broken(text: str, words: Sequence[re.Match[str]], first: int, last: int) -> bool:
-    """Return whether a comma or a full stop stands between two words."""
-    return _BREAK.search(text, words[first].end(), words[last].start()) is not None
 
 
 def _asks(word: str) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from bot.app import App
 from bot.commands.registry import Command, too_old
@@ -35,15 +36,17 @@ _MAX_OFFERED = 8
 _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
-_Verb = Callable[[Request, str, App], Awaitable[Reply]]
-_EXAMPLES = {
-    "add": _EXAMPLE,
-    "remove": "/feeds remove 12",
-    "test": "/feeds test https://www.theguardian.com/world",
-    "import": "/feeds import https://example.org/feeds.opml",
-}
 # Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
 _READS_WEB = Act(Effect.STEERS_CHAT, counted=True, slow=True)
+_STEERS = Act(Effect.STEERS_CHAT)
+
+
+class _Verb(NamedTuple):
+    """What a verb of /feeds does, and an example where something has to follow it."""
+
+    handler: Callable[[Request, str, App], Awaitable[Reply]]
+    act: Act
+    example: str = ""
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
@@ -137,23 +140,23 @@ async def _export_feeds(request: Request, _: str, app: App) -> Reply:
 
 
 async def _handle_feeds(request: Request, app: App) -> Reply:
-    words, (verb, rest) = request.words, (*request.text.split(maxsplit=1), "", "")[:2]
-    if not verb or verb.lower() == "list":
+    words, (name, rest) = request.words, (*request.text.split(maxsplit=1), "", "")[:2]
+    if not name or name.lower() == "list":
         return await _list_feeds(request, app)
-    handler = _VERBS.get(verb.lower())
-    if handler is None:
+    verb = _VERBS.get(name.lower())
+    if verb is None:
         raise UsageError(
             words.say(
                 "/feeds knows no {verb}. There are: {known}. For example: {example}",
-                verb=cut(verb, _LONGEST_ECHO),
+                verb=cut(name, _LONGEST_ECHO),
                 known=", ".join(("list", *_VERBS)),
                 example=words.write_commands(_EXAMPLE),
             )
         )
-    if not rest and verb.lower() != "export":
-        example = words.write_commands(_EXAMPLES[verb.lower()])
+    if verb.example and not rest:
+        example = words.write_commands(verb.example)
         raise UsageError(words.say("For example: {example}", example=example))
-    return await handler(request, rest.strip(), app)
+    return await verb.handler(request, rest.strip(), app)
 
 
 async def _list_feeds(request: Request, app: App) -> Reply:
@@ -291,11 +294,11 @@ async def _test_feed(request: Request, rest: str, app: App) -> Reply:
 
 
 _VERBS: Mapping[str, _Verb] = {
-    "add": _add_feed,
-    "remove": _remove_feed,
-    "test": _test_feed,
-    "import": _import_feeds,
-    "export": _export_feeds,
+    "add": _Verb(_add_feed, _READS_WEB, _EXAMPLE),
+    "remove": _Verb(_remove_feed, _STEERS, "/feeds remove 12"),
+    "test": _Verb(_test_feed, _READS_WEB, "/feeds test https://www.theguardian.com/world"),
+    "import": _Verb(_import_feeds, _READS_WEB, "/feeds import https://example.org/feeds.opml"),
+    "export": _Verb(_export_feeds, _STEERS),
 }
 FEEDS = Command(
     name="feeds",
@@ -304,16 +307,8 @@ FEEDS = Command(
     example=_EXAMPLE,
     for_channels=True,
     handler=_handle_feeds,
-    act=Act(Effect.STEERS_CHAT),
-    acts={
-        "": LOOKS,
-        "list": LOOKS,
-        "add": _READS_WEB,
-        "remove": Act(Effect.STEERS_CHAT),
-        "test": _READS_WEB,
-        "import": _READS_WEB,
-        "export": Act(Effect.STEERS_CHAT),
-    },
+    act=_STEERS,
+    acts={"": LOOKS, "list": LOOKS, **{name: verb.act for name, verb in _VERBS.items()}},
     actions={"feed": _choose_feed},
     pressed={"feed": _READS_WEB},
 )

@@ -1,10 +1,24 @@
-"""Tells headlines from talk: by their form, in English and Spanish."""
+"""Tells headlines from talk, remarks and commands, by their form, in English and Spanish; of a link
+alone, the title of its page is the headline."""
 
+import asyncio
+import logging
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum, auto
 
-from engine.page.article import first_link
-from engine.prophecy.headline import first_paragraph
+from bot.app import App
+from engine.errors import FetchError, FetchFailed, explain_error
+from engine.fetch import shown_host
+from engine.messages import Message, for_operators, join_messages
+from engine.page.article import find_links, first_link, headline_from_link
+from engine.prophecy.headline import first_paragraph, read_headline
+from engine.search import Headline
 
+logger = logging.getLogger("presagio.conversation")
+_DATE_SECONDS = 4.0  # for the date of a page, which the answer does not need
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
 # quotations.
 _TALK = """
@@ -19,7 +33,6 @@ _TALK = """
     mandó pasó vieron bueno uh ah ay uf uff ja jeje venga pues anda oye
 """
 TALK = frozenset(_TALK.split())
-
 # Those of people who speak about themselves or to somebody.
 _PERSONAL_WORDS = """
     i i'm i'd i'll i've me my mine myself we we're we'll we've us our ours you you're you'll your
@@ -28,7 +41,6 @@ _PERSONAL_WORDS = """
     pienso podés querés sabés tenés estás estamos tenemos podemos
 """
 _PERSONAL = frozenset(_PERSONAL_WORDS.split())
-
 # Words of both news and talk. A statement may have some of them, the more the longer it is.
 _SOFT = """
     here there just really pretty so wait stop been done this it's it they them don't can't won't
@@ -47,7 +59,6 @@ _FAINT = """
 """
 FAINT = frozenset(_FAINT.split())
 SOFT = FAINT.union(_SOFT.split())
-
 # "terminé", "salí", "pensaba", "tendríamos", "viste": a Spanish verb that says "I", "we" or "you".
 # Names of peoples ("israelí") and nouns ("café", "últimos", "novela") end like one.
 _SPOKEN_VERB = re.compile(
@@ -55,16 +66,13 @@ _SPOKEN_VERB = re.compile(
     r"(?:[^\W\d_]{2,}(?:é|í|[áé]is|aste|iste|ame|eme|alo|elo)|[a-zñ]{2,}[aei]mos"
     r"|\w+(?:ába|ía)mos)"
 )
-
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 WEEKDAYS = frozenset(_WEEKDAYS.split())
-
 _FEWEST_WORDS, _MAX_WORDS = 4, 40
 _FEWEST_OF_REPLY, _MARGIN_OF_REPLY = 5, 1
 _LONGEST = 300
 _LONG = 10  # words; small talk is shorter
 _TITLE_CASE = 0.6  # share of longer words that begin with a capital
-
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _QUOTED = re.compile(r"[\"“«‘].{1,300}?[\"”»’](?!\w)|(?<!\w)'.{1,300}?'(?!\w)")
 _EMOJI = re.compile(  # and the arrows and joiners beside them
@@ -75,7 +83,6 @@ _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
 )
-
 # What people say to the bot among others, and expect no search for.
 _TO_ME = re.compile(
     r"(?:ur|you(?:['’]re| are| were)|that(?:['’]s| is| was)|i (?:love|hate) (?:you|this)|shut up|"
@@ -85,7 +92,6 @@ _TO_ME = re.compile(
     re.IGNORECASE,
 )
 _MAX_LAUGHED = 7  # words
-
 # Of talk in a statement that answers one, beside TALK and SOFT.
 _ABOUT_ANSWERS = """
     bot bots tweet tweets tuit tuits already though actually literally exactly basically ones
@@ -152,6 +158,70 @@ _FEWEST_OF_NEWS = 6  # words; each one more or less is worth
 _WORD_POINTS = 0.5
 _NAME_POINTS, _LOWER_POINTS, _SPEECH_POINTS = 3, -3, 2
 _FEWEST_OF_LOWER = 6  # words of a headline that does not begin with a capital
+_THANKS = frozenset(("thanks", "thank", "thx", "ty", "cheers", "gracias"))
+# A message of pleasantries has one of these, and nothing but these and the words around them.
+_PLEASANT_WORDS = """
+    hi hello hey hiya howdy morning evening afternoon bye goodbye please welcome test testing ping
+    sup hola holi buenas buenos chau chao adiós adios prueba probando bienvenido
+"""
+_AROUND_WORDS = """
+    good day night one bot not totally exactly really you u very so much a lot that is it's this was
+    for there how are going what's up
+    see later all everyone everybody bot and the to me i am fine
+    buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
+    qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
+"""
+_AROUND = frozenset(_AROUND_WORDS.split())
+_MAX_PLEASANTRIES = 7  # words
+# Pleasantries that have none of those words.
+_PHRASES = """
+    how are you, how is it going, what's up, are you there, good day, good night, see you,
+    see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
+    buen día
+"""
+_TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
+_SETTING = (
+    r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
+    r"answers)\b.*"
+)
+_LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
+_FEWEST_TELLING = 3  # words that make a headline
+_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
+_BESIDE_LINKS = """
+    look at check out read watch see can believe guy guys article link news story someone sent
+    from by on in of about what an must interesting funny crazy unbelievable
+    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
+    increíble que un una los las en me lo mandaron pasaron vi
+"""
+MAX_HEADLINES = 3  # of a message
+_NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
+_REMARK_WORDS = """
+    ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
+    sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
+    spooky creepy love damn omg bad good best
+    sí si vale dale bueno genial perfecto perdón perdon felicitaciones listo mal mentira falso
+    cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
+    buenísimo buenisimo espeluznante gracioso
+"""
+_REMARKING = frozenset(_REMARK_WORDS.split())
+_PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
+_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
+# The arguments with which the name of a command, as a first word, is no headline.
+_ARGUMENTS: Mapping[str, str] = {
+    "why": r"\d{1,3}",
+    "picture": r"\d{1,3}",
+    "help": r"[a-z]+",
+    "subscribe": _TIMES,
+    "settings": _SETTING,
+    "feeds": r"(?:list|add|remove|test|import|export)\b.*",
+    "glossary": r"(?:list|add|approve|reject)\b.*",
+    "corpus": r"[\w-]+",
+    # In lower case only, see below.
+    "find": r".+",
+    "ask": r".+",
+    "prophecy": r".+",
+}
+_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
 def looks_like_headline(text: str) -> bool:
@@ -198,9 +268,11 @@ def _count_news(text: str) -> float:
     """Return the points for news: for length, a name within, and speech told with a colon or in
     quotation marks. A beginning in lower case takes from them."""
     words = _WORD.findall(text)
+    # A word within that is in upper case is a name, as a rule.
+    has_name = any(word[0].isupper() and not _is_plain(word) for word in words[1:])
     reports = ": " in text or _QUOTED.search(text) is not None
     points = _WORD_POINTS * (len(words) - _FEWEST_OF_NEWS)
-    points += _NAME_POINTS * _has_name(words) + _SPEECH_POINTS * reports
+    points += _NAME_POINTS * has_name + _SPEECH_POINTS * reports
     return points + _LOWER_POINTS * text[:1].islower()
 
 
@@ -267,11 +339,157 @@ def _in_title_case(words: list[str], *, fewest: int = 2) -> bool:
     return len(longer) >= fewest and capitals >= _TITLE_CASE * len(longer)
 
 
-def _has_name(words: list[str]) -> bool:
-    """Return whether a word within is in upper case: a name, as a rule."""
-    return any(word[0].isupper() and not _is_plain(word) for word in words[1:])
-
-
 def _is_plain(word: str) -> bool:
     """Return whether a word is neither a name nor a number."""
     return word[0].islower() or _SAYS_I.fullmatch(word) is not None or word.lower() in WEEKDAYS
+
+
+class MessageKind(Enum):
+    """The kinds of plain messages. Only headlines are searched for."""
+
+    HEADLINE = auto()
+    SMALL_TALK = auto()
+    REMARK = auto()  # on what the bot said: laughter, praise, doubt
+    THANKS = auto()
+    COMMAND = auto()  # without its slash
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedMessage:
+    """What a message is. `command` is the command line that the person may have meant."""
+
+    kind: MessageKind
+    command: str = ""
+
+
+def classify_message(text: str, commands: Collection[str]) -> ClassifiedMessage:
+    """Return what a message to the bot is. `commands` are the names of all commands."""
+    if command := _read_command_line(text.strip(), commands):
+        return ClassifiedMessage(MessageKind.COMMAND, command)
+    words = fold_words(text)
+    if kind := classify_talk(words):
+        return ClassifiedMessage(kind)
+    if not words and has_smiley(text):
+        return ClassifiedMessage(MessageKind.REMARK)
+    return ClassifiedMessage(MessageKind.HEADLINE)
+
+
+def may_wait(text: str) -> bool:
+    """Return whether a message is worth an answer that comes later: not a greeting."""
+    return bool(text) and classify_message(text, ()).kind is MessageKind.HEADLINE
+
+
+def is_remark(text: str) -> bool:
+    """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
+    return len(find_telling_words(text)) < _FEWEST_TELLING
+
+
+def find_telling_words(text: str) -> list[str]:
+    """Return the words of a text that are not only a remark."""
+    return [word for word in fold_words(text) if word not in _REMARKS]
+
+
+def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
+    """Return the headlines or links of a message that has several: one a line, or numbered, or
+    links with no more than a remark. Else nothing.
+
+    A headline and its link on the next line are one; so is a `forwarded` headline with what stands
+    below it, unless the lines are numbered.
+    """
+    links = tuple(dict.fromkeys(find_links(text)))
+    if len(links) > 1 and is_remark(read_headline(text).text):
+        return links
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) > 2 and lines[0].endswith(":"):
+        del lines[0]
+    numbered = len(lines) > 1 and all(map(_NUMBER.match, lines))
+    if forwarded and not numbered:
+        return ()
+    if numbered:
+        pieces = [_NUMBER.sub("", line, count=1) for line in lines]
+        fit = [first_link(line) or len(fold_words(line)) >= _FEWEST_TELLING for line in pieces]
+    else:
+        pieces = _join_links(lines)
+        fit = [looks_like_headline(line) and not line.endswith(".") for line in pieces]
+    return tuple(pieces) if len(pieces) > 1 and all(fit) else ()
+
+
+def _join_links(lines: list[str]) -> list[str]:
+    """Return the lines, each link below the headline that it belongs to beside it."""
+    joined: list[str] = []
+    for line in lines:
+        bare = first_link(line) is not None and not read_headline(line).text
+        if bare and joined and first_link(joined[-1]) is None:
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def classify_talk(words: list[str]) -> MessageKind | None:
+    """Return the kind of talk, or None if it may be something else."""
+    if " ".join(words) in _ABOUT_ME:
+        return MessageKind.SMALL_TALK
+    if len("".join(words)) == 1:
+        return MessageKind.REMARK  # "k"
+    telling = [word for word in words if word not in _AROUND and not is_laughter(word)]
+    if len(words) > _MAX_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
+        return None
+    if _THANKS & {*telling}:
+        return MessageKind.THANKS
+    if _REMARKING & {*(telling or words)} or any(map(is_laughter, words)):
+        return MessageKind.REMARK  # "good bot" has nothing else to tell
+    return MessageKind.SMALL_TALK if telling else None
+
+
+def _read_command_line(text: str, commands: Collection[str]) -> str:
+    """Return the command line that a text without a slash stands for, or ""."""
+    name, _, argument = text.partition(" ")
+    lowered, argument = name.lower().rstrip("!.?"), argument.strip()
+    if lowered not in commands:
+        return ""
+    if not argument:
+        return f"/{lowered}"
+    pattern = _ARGUMENTS.get(lowered)
+    fits = pattern and re.fullmatch(pattern, argument, re.IGNORECASE | re.DOTALL)
+    if not fits or (lowered in _LOWER_CASE_ONLY and not name.islower()):
+        return ""
+    return f"/{lowered} {argument}"
+
+
+def opens_with_thanks(text: str) -> bool:
+    """Return whether talk begins with thanks: "thank you so much, made my morning"."""
+    return not _THANKS.isdisjoint(fold_words(text)[:1]) and "?" not in text and is_talk(text)
+
+
+async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
+    """Return the headline in `text`, or the title of a linked page if there are only remarks.
+
+    Beside a headline, only the date of the page is used, if it can be read in a few seconds. Words
+    beside a link that cannot be opened are used if they tell anything. Raises FetchError.
+    """
+    written = read_headline(text)
+    link = first_link(text)
+    if link is None:
+        return written
+    if is_remark(written.text):
+        try:
+            return await headline_from_link(app.fetcher(), app.isolation, link, now=now)
+        except FetchError as error:
+            if len(find_telling_words(written.text)) >= _FEWEST_WITHOUT_PAGE:
+                return written
+            if not isinstance(error, FetchFailed):
+                raise  # it says what is wrong with the page
+            raise FetchFailed(
+                Message("I could not open {host}.", host=shown_host(link)),
+                fix=join_messages(
+                    Message("Paste the headline instead."), for_operators(error.full_message)
+                ),
+            ) from error
+    date = None
+    try:
+        async with asyncio.timeout(_DATE_SECONDS):
+            date = (await headline_from_link(app.fetcher(), app.isolation, link, now=now)).date
+    except (FetchError, TimeoutError) as error:
+        logger.info("the date of a linked page is unknown: %s", explain_error(error))
+    return replace(written, date=date)

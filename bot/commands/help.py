@@ -117,14 +117,9 @@ def _list_about(topic: str, command: Command, words: Words) -> list[str]:
     return [words.say(command.usage), *map(words.say, details)] if details else []
 
 
-def _describe_command(command: Command, request: Request) -> str:
-    words = request.words
-    return f"{words.say(command.usage)}: {words.say(command.summary)}"
-
-
 def _explain_command(command: Command, request: Request) -> str:
     words, platform = request.words, request.place.platform
-    lines = [_describe_command(command, request)]
+    lines = [f"{words.say(command.usage)}: {words.say(command.summary)}"]
     if others := command.names_on(platform)[1:]:
         also = words.write_commands(", ".join(f"/{alias}" for alias in others))
         lines.append(words.say("Also: {also}", also=also))

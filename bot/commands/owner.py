@@ -1,7 +1,7 @@
 """/access, /usage and /glossary: whom the owner lets in, what the bot was used for this week, and
 words with the same meaning, which operators edit for all chats."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,8 +12,7 @@ from bot.glossary_service import GlossaryService
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
-from bot.request import Person, Place, Request, Trigger
-from bot.traits import traits_of
+from bot.request import Person, Place, Request, Trigger, traits_of
 from db.chat.chats import Access, UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState
@@ -67,15 +66,11 @@ async def _handle_access(request: Request, app: App) -> Reply:
         f"{_name_admission(admission)}: {words.say(_STATES[admission.state])}"
         for admission in admissions
     ]
+    rows = (_build_access_buttons(admission, words) for admission in admissions[:_MAX_SHOWN])
     return Reply(
         words=words,
         text="\n".join(lines),
-        buttons=tuple(
-            filter(
-                None,
-                (_build_access_buttons(admission, words) for admission in admissions[:_MAX_SHOWN]),
-            )
-        ),
+        buttons=tuple(filter(None, rows)),
         ephemeral=True,
     )
 
@@ -362,17 +357,19 @@ async def _list_pending(request: Request, app: App, corpus: Corpus, _: str = "")
         if waiting
         else words.say("For example: {example}", example=words.write_commands(_GROUP_EXAMPLE)),
     ]
-    buttons = tuple(tuple(_review_buttons(group, request)) for group in first)
+    approve, reject = marked("Approve {number}"), marked("Reject {number}")
+    buttons = tuple(
+        tuple(
+            Button(
+                label=words.say(label, number=group.id),
+                action=Action(name="alias", value=f"{value}={group.id}"),
+            )
+            for value, label in (("yes", approve), ("no", reject))
+        )
+        for group in first
+    )
     text = "\n".join(filter(None, lines))
     return Reply(words=words, text=text, buttons=buttons, ephemeral=True)
-
-
-def _review_buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
-    for value, label in (
-        ("yes", request.words.say("Approve {number}", number=group.id)),
-        ("no", request.words.say("Reject {number}", number=group.id)),
-    ):
-        yield Button(label=label, action=Action(name="alias", value=f"{value}={group.id}"))
 
 
 async def _list_approved(request: Request, app: App, corpus: Corpus, _: str) -> Reply:

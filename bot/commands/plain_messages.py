@@ -1,175 +1,209 @@
-"""Classifies a plain message to the bot, and decides how it is answered: by a search, a hint, the
+"""Reads what a message to the bot asks of it: a command in other words, a question that follows
+another one, or else a plain message, and decides how that is answered: by a search, a hint, the
 sources of an answer, a reaction, or not at all."""
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import replace
 
-from bot.commands.dialogue_acts import Interpretation, interpret_text, is_unclear
+from bot.commands.dialogue_acts import (
+    Interpretation,
+    apply_intent,
+    follows_up,
+    interpret_text,
+    is_unclear,
+)
 from bot.commands.headline_detection import (
-    SOFT,
+    MAX_HEADLINES,
     TALK,
+    ClassifiedMessage,
+    MessageKind,
+    classify_message,
+    classify_talk,
+    find_telling_words,
     fold_words,
-    has_smiley,
-    is_laughter,
     is_plain_news,
+    is_remark,
     is_said_to_me,
     is_talk,
     looks_like_headline,
+    opens_with_thanks,
+    split_headlines,
     talks_to_somebody,
 )
 from bot.commands.intents import DialogueAct, Intent
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.request import Hint, PlainAnswer, Request, Trigger
-from engine.page.article import find_links, first_link
-from engine.prophecy.headline import read_headline
+from db.chat.answers import Questions
+from engine.page.article import first_link
 
-_THANKS_WORDS = "thanks thank thx ty cheers gracias"
-_THANKS = frozenset(_THANKS_WORDS.split())
-WELCOME = "👍"
-# A message of pleasantries has one of these, and nothing but these and the words around them.
-_PLEASANT_WORDS = """
-    hi hello hey hiya howdy morning evening afternoon bye goodbye please welcome test testing ping
-    sup hola holi buenas buenos chau chao adiós adios prueba probando bienvenido
-"""
-_AROUND_WORDS = """
-    good day night one bot not totally exactly really you u very so much a lot that is it's this was
-    for there how are going what's up
-    see later all everyone everybody bot and the to me i am fine
-    buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
-    qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
-"""
-_AROUND = frozenset(_AROUND_WORDS.split())
-_MAX_PLEASANTRIES = 7  # words
-_LONGEST_HINT = 300
-# Pleasantries that have none of those words.
-_PHRASES = """
-    how are you, how is it going, what's up, are you there, good day, good night, see you,
-    see you later, de nada, qué tal, que tal, cómo estás, como estas, hasta luego, estás ahí,
-    buen día
-"""
-_TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
-_SETTING = (
-    r"(?:language|listening|mentions|replies|headlines|threshold|timezone|quiet|picture|corpus|"
-    r"answers)\b.*"
+# Commands that are written without a slash, in English or Spanish.
+_BARE_COMMANDS: Mapping[str, str] = {
+    "picture": "picture", "imagen": "picture", "help": "help", "ayuda": "help", "more": "more",
+    "más": "more", "mas": "more",
+}  # fmt: skip
+_BARE_COMMAND = re.compile(
+    rf"[¿¡]?({'|'.join(_BARE_COMMANDS)})(?: (\d{{1,3}}))?(?:,? (?:please|por favor))?\s?[?!.]?",
+    re.IGNORECASE,
 )
-_LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
-_FEWEST_TELLING = 3  # words that make a headline
-_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
-_BESIDE_LINKS = """
-    look at check out read watch see can believe guy guys article link news story someone sent
-    from by on in of about what an must interesting funny crazy unbelievable
-    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
-    increíble que un una los las en me lo mandaron pasaron vi
-"""
-MAX_HEADLINES = 3  # of a message
+# What stands before the bot's name if a headline follows it: "what about this one @bot ...".
+_POINTS_AHEAD = re.compile(
+    r"\b(?:this|these|here|est[aeo]s?|ést[aeo]s?|ac[aá]|aqu[ií])"
+    r"(?: (?:one|headline|news|story|article|titular|noticia|nota))?\s?[:,]?\Z",
+    re.IGNORECASE,
+)
+# What follows the name of somebody who is spoken about: "Luz, @bot is the one I meant".
+_SPOKEN_ABOUT = re.compile(
+    r"(?:is|isn['’]t|was|says|said|has|found|finds|knows|es|era|fue|dijo|dice|sabe|encontró)\b"
+)
+_WELCOME = "👍"
+_LONGEST_HINT = 300
 # Questions that a command answers which may change something, or takes long: it is only named.
-SHOWN_BY = frozenset((Intent.NO_POSTS, Intent.SETTINGS, Intent.FEEDS))
+_SHOWN_BY = frozenset((Intent.NO_POSTS, Intent.SETTINGS, Intent.FEEDS))
 _MARGIN_BY_NAME = -4  # points of talk that a headline by the bot's name may have beyond others
 # The same in private, where nobody else is spoken to: a search costs less than a second message.
 _MARGIN_IN_PRIVATE = -8
-_NUMBER = re.compile(r"(?:\d{1,2}[.):]|[-*•–])\s+(?=\S)")
-_REMARK_WORDS = """
-    ok okay yes yeah yep yup no nope nah sure great nice cool awesome perfect wow lol lmao rofl xd
-    sorry amazing congrats wrong true false fake funny hilarious correct nonsense genius legend
-    spooky creepy love damn omg bad good best
-    sí si vale dale bueno genial perfecto perdón perdon felicitaciones listo mal mentira falso
-    cierto verdad genio crack ídolo idolo groso increíble increible tremendo brillante
-    buenísimo buenisimo espeluznante gracioso
-"""
-_REMARKING = frozenset(_REMARK_WORDS.split())
-_PLEASANTRIES = _THANKS | _REMARKING | frozenset(_PLEASANT_WORDS.split())
-_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
-# The arguments with which the name of a command, as a first word, is no headline.
-_ARGUMENTS: Mapping[str, str] = {
-    "why": r"\d{1,3}",
-    "picture": r"\d{1,3}",
-    "help": r"[a-z]+",
-    "subscribe": _TIMES,
-    "settings": _SETTING,
-    "feeds": r"(?:list|add|remove|test|import|export)\b.*",
-    "glossary": r"(?:list|add|approve|reject)\b.*",
-    "corpus": r"[\w-]+",
-    # In lower case only, see below.
-    "find": r".+",
-    "ask": r".+",
-    "prophecy": r".+",
+_HINTS: Mapping[MessageKind, Hint] = {
+    MessageKind.THANKS: Hint.WELCOME,
+    MessageKind.SMALL_TALK: Hint.GREETING,
+    MessageKind.REMARK: Hint.GREETING,
+    MessageKind.COMMAND: Hint.SLASH,
 }
-_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
 
 
-class MessageKind(Enum):
-    """The kinds of plain messages. Only headlines are searched for."""
+def interpret_message(
+    request: Request, commands: Collection[str], *, has_judge: bool = False
+) -> Request:
+    """Return a request whose text is what is said to the bot: a question or "picture 2" as the
+    command that it means, "anything?" as the message that it replies to. If that is no command, the
+    request says how it is answered. `commands` are the names of all commands.
 
-    HEADLINE = auto()
-    SMALL_TALK = auto()
-    REMARK = auto()  # on what the bot said: laughter, praise, doubt
-    THANKS = auto()
-    COMMAND = auto()  # without its slash
-
-
-@dataclass(frozen=True, slots=True)
-class ClassifiedMessage:
-    """What a message is. `command` is the command line that the person may have meant."""
-
-    kind: MessageKind
-    command: str = ""
-
-
-def classify_message(text: str, commands: Collection[str]) -> ClassifiedMessage:
-    """Return what a message to the bot is. `commands` are the names of all commands."""
-    if command := _read_command_line(text.strip(), commands):
-        return ClassifiedMessage(MessageKind.COMMAND, command)
-    words = fold_words(text)
-    if kind := _classify_talk(words):
-        return ClassifiedMessage(kind)
-    if not words and has_smiley(text):
-        return ClassifiedMessage(MessageKind.REMARK)
-    return ClassifiedMessage(MessageKind.HEADLINE)
-
-
-def may_wait(text: str) -> bool:
-    """Return whether a message is worth an answer that comes later: not a greeting."""
-    return bool(text) and classify_message(text, ()).kind is MessageKind.HEADLINE
-
-
-def is_remark(text: str) -> bool:
-    """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
-    return len(find_telling_words(text)) < _FEWEST_TELLING
-
-
-def tells_something(text: str) -> bool:
-    """Return whether a text beside a link has two words to search for: "lol Musk fined again"."""
-    return len(find_telling_words(text)) >= _FEWEST_WITHOUT_PAGE
-
-
-def find_telling_words(text: str) -> list[str]:
-    """Return the words of a text that are not only a remark."""
-    words = fold_words(text)
-    return [word for word in words if word not in _REMARKS]
-
-
-def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
-    """Return the headlines or links of a message that has several: one a line, or numbered, or
-    links with no more than a remark. Else nothing.
-
-    A headline and its link on the next line are one; so is a `forwarded` headline with what stands
-    below it, unless the lines are numbered.
+    A name amid other words divides what is said to the bot from what is said to others. Where none
+    of it is said to the bot, `around_name` stays. If a model can be asked, what its words do not
+    tell stays `unclear`.
     """
-    links = tuple(dict.fromkeys(find_links(text)))
-    if len(links) > 1 and is_remark(read_headline(text).text):
-        return links
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) > 2 and lines[0].endswith(":"):
-        del lines[0]
-    numbered = len(lines) > 1 and all(map(_NUMBER.match, lines))
-    if forwarded and not numbered:
-        return ()
-    pieces = [_NUMBER.sub("", line, count=1) for line in lines] if numbered else _join_links(lines)
-    fits = _is_listed_headline if numbered else _is_headline_line
-    return tuple(pieces) if len(pieces) > 1 and all(map(fits, pieces)) else ()
+    if has_judge and _is_unclear_request(request):
+        return replace(request, unclear=True)
+    if request.around_name and not request.place.private:
+        request = _read_around_name(request, *request.around_name)
+    if request.trigger in (Trigger.OVERHEARD, Trigger.BUTTON) or request.command_call:
+        return request
+    if request.around_name and not request.place.private:
+        return replace(request, plain_answer=_decide_plain_answer(request, commands, None))
+    if bare := _BARE_COMMAND.fullmatch(request.text):
+        command = f"/{_BARE_COMMANDS[bare[1].lower()]} {bare[2] or ''}"
+        return replace(request, text=command.rstrip())
+    said = None  # talk and what others wrote ask nothing of the bot
+    if request.written_at is None and not classify_talk(fold_words(request.text)):
+        said = interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
+    return _carry_out(said, request, commands)
+
+
+def apply_judgment(request: Request, commands: Collection[str], intent: Intent | None) -> Request:
+    """Return an unclear message as `interpret_message` does, by the intent that a model has found
+    in it; if it found none, the words decide."""
+    request = replace(request, unclear=False)
+    if intent is None:
+        return interpret_message(request, commands)
+    request = replace(request, around_name=None)
+    if intent.act is DialogueAct.HEADLINE:
+        return replace(request, plain_answer=PlainAnswer(searches=True))
+    if intent.act is DialogueAct.REMARK:
+        remark = ClassifiedMessage(MessageKind.REMARK)
+        return replace(request, plain_answer=_decide_without_act(remark, request))
+    return _carry_out(apply_intent(intent, request.text), request, commands)
+
+
+def _carry_out(
+    interpretation: Interpretation | None, request: Request, commands: Collection[str]
+) -> Request:
+    """Return a request for what a message asks or tells the bot, or with how it is answered."""
+    if interpretation and (meant := _find_meant(interpretation, request)):
+        request, interpretation = meant, None
+    if request.command_call:
+        return request
+    answer = _decide_plain_answer(request, commands, interpretation)
+    return replace(request, plain_answer=answer)
+
+
+def _find_meant(interpretation: Interpretation, request: Request) -> Request | None:
+    """Return a request for what a question wants, if a command or a search finds it."""
+    quoted = request.quoted
+    if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
+        return replace(request, text=quoted.text, written_at=quoted.written_at)
+    is_question = interpretation.intent.act is DialogueAct.QUESTION
+    if not is_question or interpretation.intent in _SHOWN_BY | {Intent.PRIVACY}:
+        return None
+    inline = not request.place.kept  # where only texts are asked for
+    if inline and interpretation.intent is Intent.ARCHIVE:
+        return None
+    command = interpretation.command
+    return replace(request, text=command) if command else None
+
+
+def _read_around_name(request: Request, before: str, after: str) -> Request:
+    """Return a request for the part that is a headline for the bot: what follows the name, or what
+    stands before it and a question to the bot; or for all of it, if that plainly instructs the bot,
+    asks for texts, or follows a greeting."""
+    meant_for_me = _asks_or_instructs(before, after)
+    if meant_for_me and first_link(after):  # a feed to follow
+        return replace(request, around_name=None)
+    follows = is_remark(before) and _POINTS_AHEAD.search(before) is not None
+    tells = not is_remark(after) and not after.endswith("?")
+    if looks_like_headline(after) or (follows and tells):
+        return replace(request, text=after, around_name=None)
+    if looks_like_headline(before) and talks_to_somebody(after):
+        return replace(request, text=before, around_name=None)
+    if meant_for_me:
+        return replace(request, around_name=None)
+    called = fold_words(before)
+    greets = TALK.issuperset(called)
+    if len(called) > 1 or (_SPOKEN_ABOUT.match(after) and not greets):
+        return request
+    return replace(request, text=after if greets else request.text, around_name=None)
+
+
+def _asks_or_instructs(before: str, after: str) -> bool:
+    """Return whether the words around the bot's name instruct it, ask it for texts, or ask for
+    anything with a comma before the name: "and tea, @bot, what was said of it?"."""
+    said = interpret_text(f"{before} {after}", in_reply=True)
+    if said is None:
+        return False
+    if said.intent is Intent.TEXTS:
+        return after.endswith("?") and bool(said.command)
+    return before.endswith(",") or said.intent.act is DialogueAct.INSTRUCTION
+
+
+async def name_question(request: Request, questions: Questions) -> Request:
+    """Return a request in which a question in reply to the answer to another is that command.
+
+    Raises StorageError.
+    """
+    to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
+    quoted, event = request.quoted.message, request.quoted_event
+    if not (to_me and quoted and event) or request.command_call or not _goes_on_asking(request):
+        return request
+    place = request.place
+    follows = await questions.is_about_question(
+        place.platform, place.chat_id, quoted, event, now=request.now
+    )
+    return replace(request, text=f"/ask {request.text}", unclear=False) if follows else request
+
+
+def _goes_on_asking(request: Request) -> bool:
+    """Return whether a message may follow the question that it replies to: "and tea?"
+
+    Without the bot's name beside it, only if it is plainly a question, as people talk to others
+    about an answer too.
+    """
+    text = request.text.strip()
+    if first_link(text) or not find_telling_words(text) or talks_to_somebody(text):
+        return False
+    if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
+        return True
+    answer = request.plain_answer if request.trigger is Trigger.ADDRESSED else None
+    return answer is not None and answer.is_question
 
 
 def count_headlines(request: Request) -> int:
@@ -178,58 +212,7 @@ def count_headlines(request: Request) -> int:
     return min(len(headlines), MAX_HEADLINES)
 
 
-def _join_links(lines: list[str]) -> list[str]:
-    """Return the lines, each link below the headline that it belongs to beside it."""
-    joined: list[str] = []
-    for line in lines:
-        bare = first_link(line) is not None and not read_headline(line).text
-        if bare and joined and first_link(joined[-1]) is None:
-            joined[-1] += f" {line}"
-        else:
-            joined.append(line)
-    return joined
-
-
-def _is_listed_headline(line: str) -> bool:
-    return first_link(line) is not None or len(fold_words(line)) >= _FEWEST_TELLING
-
-
-def _is_headline_line(line: str) -> bool:
-    return not line.endswith(".") and looks_like_headline(line)
-
-
-def _classify_talk(words: list[str]) -> MessageKind | None:
-    """Return the kind of talk, or None if it may be something else."""
-    if " ".join(words) in _ABOUT_ME:
-        return MessageKind.SMALL_TALK
-    if len("".join(words)) == 1:
-        return MessageKind.REMARK  # "k"
-    telling = [word for word in words if word not in _AROUND and not is_laughter(word)]
-    if len(words) > _MAX_PLEASANTRIES or any(word not in _PLEASANTRIES for word in telling):
-        return None
-    if _THANKS & {*telling}:
-        return MessageKind.THANKS
-    if _REMARKING & {*(telling or words)} or any(map(is_laughter, words)):
-        return MessageKind.REMARK  # "good bot" has nothing else to tell
-    return MessageKind.SMALL_TALK if telling else None
-
-
-def _read_command_line(text: str, commands: Collection[str]) -> str:
-    """Return the command line that a text without a slash stands for, or ""."""
-    name, _, argument = text.partition(" ")
-    lowered, argument = name.lower().rstrip("!.?"), argument.strip()
-    if lowered not in commands:
-        return ""
-    if not argument:
-        return f"/{lowered}"
-    pattern = _ARGUMENTS.get(lowered)
-    fits = pattern and re.fullmatch(pattern, argument, re.IGNORECASE | re.DOTALL)
-    if not fits or (lowered in _LOWER_CASE_ONLY and not name.islower()):
-        return ""
-    return f"/{lowered} {argument}"
-
-
-def decide_plain_answer(
+def _decide_plain_answer(
     request: Request, commands: Collection[str], interpretation: Interpretation | None
 ) -> PlainAnswer:
     """Return how a plain message to the bot is answered, by what it asks or tells the bot.
@@ -243,20 +226,13 @@ def decide_plain_answer(
     return _decide_without_act(message, request)
 
 
-def answer_judged(request: Request, act: DialogueAct) -> PlainAnswer:
-    """Return how a message is answered that a model took for a headline or a remark."""
-    if act is DialogueAct.HEADLINE:
-        return PlainAnswer(searches=True)
-    return _decide_without_act(ClassifiedMessage(MessageKind.REMARK), request)
-
-
-def is_unclear_request(request: Request) -> bool:
+def _is_unclear_request(request: Request) -> bool:
     """Return whether a message may want something of the bot, but its words do not tell what."""
     to_me = request.trigger in (Trigger.ADDRESSED, Trigger.REPLY) and request.place.kept
     if not to_me or request.command_call or request.revision or request.written_at is not None:
         return False
     text, around = request.text, request.around_name or ()
-    is_talk_alone = _classify_talk(fold_words(text)) is not None
+    is_talk_alone = classify_talk(fold_words(text)) is not None
     if is_talk_alone or "\n" in text.strip() or any(map(looks_like_headline, around)):
         return False
     # People speak about the bot as well as to it, and below its answers about anything.
@@ -264,13 +240,6 @@ def is_unclear_request(request: Request) -> bool:
     in_reply = request.trigger is Trigger.REPLY
     would_search = in_reply and is_plain_news(text) and not first_link(text)
     return bool(amid_words or would_search) or is_unclear(text, in_reply=in_reply)
-
-
-def interpret_request(request: Request) -> Interpretation | None:
-    """Return what a message to the bot asks or tells it, or None if it is talk or a headline."""
-    if _classify_talk(fold_words(request.text)) or request.written_at is not None:
-        return None
-    return interpret_text(request.text, in_reply=request.trigger is Trigger.REPLY)
 
 
 def _answer_interpreted(interpretation: Interpretation, request: Request) -> PlainAnswer:
@@ -287,7 +256,7 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
             hint = Hint.PRIVACY
         case Intent.DELETE:
             hint = Hint.DELETION
-        case _ if intent.act is DialogueAct.INSTRUCTION or intent in SHOWN_BY:
+        case _ if intent.act is DialogueAct.INSTRUCTION or intent in _SHOWN_BY:
             hint = Hint.INSTRUCTION
         case _:  # about a message, but none is replied to
             hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.HELP
@@ -297,16 +266,19 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
 def _decide_without_act(message: ClassifiedMessage, request: Request) -> PlainAnswer:
     """Return how a message is answered that neither instructs the bot nor asks for sources."""
     among_others, kind = not request.place.private, message.kind
-    if among_others and kind is MessageKind.HEADLINE and _opens_with_thanks(request.text):
+    if among_others and kind is MessageKind.HEADLINE and opens_with_thanks(request.text):
         kind = MessageKind.THANKS
     if among_others and kind is MessageKind.THANKS:
-        return PlainAnswer(reaction=WELCOME)
+        return PlainAnswer(reaction=_WELCOME)
     if among_others and _wants_no_words(kind, request):
         return PlainAnswer()
     if kind is not MessageKind.HEADLINE:
         return PlainAnswer(hint=_HINTS[kind], command=message.command)
-    hint = _choose_hint(request)
-    return PlainAnswer(searches=hint is Hint.NONE, hint=hint)
+    if _is_remark_on_message(request) or (among_others and _is_no_headline(request)):
+        return PlainAnswer(hint=Hint.HELP)
+    if _is_talk_by_name(request):
+        return PlainAnswer(hint=Hint.SEARCH)
+    return PlainAnswer(searches=True)
 
 
 def _wants_no_words(kind: MessageKind, request: Request) -> bool:
@@ -316,27 +288,6 @@ def _wants_no_words(kind: MessageKind, request: Request) -> bool:
     if request.around_name and not looks_like_headline(request.text):
         return True
     return kind is MessageKind.HEADLINE and _is_remark_on_message(request)
-
-
-def _choose_hint(request: Request) -> Hint:
-    """Return the hint for a message that may be a headline; none if it is searched for."""
-    among_others = not request.place.private
-    if _is_remark_on_message(request) or (among_others and _is_no_headline(request)):
-        return Hint.HELP
-    return Hint.SEARCH if _is_talk_by_name(request) else Hint.NONE
-
-
-_HINTS: Mapping[MessageKind, Hint] = {
-    MessageKind.THANKS: Hint.WELCOME,
-    MessageKind.SMALL_TALK: Hint.GREETING,
-    MessageKind.REMARK: Hint.GREETING,
-    MessageKind.COMMAND: Hint.SLASH,
-}
-
-
-def _opens_with_thanks(text: str) -> bool:
-    """Return whether talk begins with thanks: "thank you so much, made my morning"."""
-    return not _THANKS.isdisjoint(fold_words(text)[:1]) and "?" not in text and is_talk(text)
 
 
 def _is_remark_on_message(request: Request) -> bool:
@@ -383,8 +334,13 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
             text = f"{greeting} {headline}"
         case Hint.HELP | Hint.SEARCH:
             more = words.say("/help lists what else I understand.")
-            anyway = f" {_say_how_to_search(words)}" if answer.hint is Hint.SEARCH else ""
-            text = f"{headline} {more}{anyway}"
+            text = f"{headline} {more}"
+            if answer.hint is Hint.SEARCH:
+                anyway = words.say(
+                    "{command} before it searches for it all the same.",
+                    command=words.write_commands("/prophecy"),
+                )
+                text = f"{text} {anyway}"
         case Hint.SLASH:
             text = words.say("Commands begin with a slash: {command}", command=answer.command)
             text = cut(text, _LONGEST_HINT)
@@ -398,11 +354,3 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
         case Hint.DELETION:
             text = words.say("I cannot delete what I said; an admin of this chat can.")
     return text
-
-
-def _say_how_to_search(words: Words) -> str:
-    """Return how to search for what does not look like a headline."""
-    return words.say(
-        "{command} before it searches for it all the same.",
-        command=words.write_commands("/prophecy"),
-    )

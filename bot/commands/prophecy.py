@@ -8,17 +8,17 @@ from functools import partial
 
 from bot.app import App
 from bot.commands.archives import archive_inline, points_to_corpora
+from bot.commands.headline_detection import MAX_HEADLINES, read_pasted, split_headlines
 from bot.commands.offers import explain_unread, offer_archive
-from bot.commands.pasted import read_pasted
-from bot.commands.plain_messages import MAX_HEADLINES, say_hint, split_headlines
+from bot.commands.plain_messages import say_hint
 from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
-from bot.replies.buttons import answer_button, answer_buttons
 from bot.replies.dates import read_typed
 from bot.replies.limits import cut
+from bot.replies.post import answer_button, answer_buttons
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply, reply_aside
 from bot.request import Hint, Request, Trigger
@@ -58,9 +58,9 @@ async def answer_plain_message(request: Request, app: App) -> Reply | None:
         return await offer_archive(request, app)
     if request.unreadable:
         return explain_unread(request, app)
-    if request.trigger is not Trigger.OVERHEARD:
-        return await _answer_addressed(request, app)
-    return await _answer_overheard(request, app)
+    if request.trigger is Trigger.OVERHEARD:
+        return await _answer_overheard(request, app)
+    return await _answer_addressed(request, app)
 
 
 async def _answer_overheard(request: Request, app: App) -> Reply | None:
@@ -118,12 +118,6 @@ async def _complete_answer(
     if not await Answers(app.database).finish(answer):
         return None
     return _show_page(request, answer, _build_buttons(request, app, answer, {}))
-
-
-async def _answer_in_full(request: Request, app: App) -> Prophecy:
-    """Return the whole answer to a headline, however long it takes."""
-    search = await _read_search(replace(request, patience=None), app)
-    return await _run_search(search, request, app)
 
 
 async def _run_search(search: _Search, request: Request, app: App) -> Prophecy:
@@ -227,13 +221,19 @@ async def _answer_several(request: Request, app: App, headlines: Sequence[str]) 
     Raises SeveralCorpora and StorageError.
     """
     words, written = request.words, headlines[:MAX_HEADLINES]
-    looks = (_answer_in_full(replace(request, text=headline), app) for headline in written)
+
+    async def answer_in_full(headline: str) -> Answer:
+        asked = replace(request, text=headline, patience=None)
+        prophecy = await _run_search(await _read_search(asked, app), request, app)
+        return Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
+
     # Raised only when all are done, as the other searches would go on behind an error.
-    outcomes = await asyncio.gather(*looks, return_exceptions=True)
+    outcomes = await asyncio.gather(*map(answer_in_full, written), return_exceptions=True)
     stored, remarks = list[Answer](), list[str]()
     for headline, outcome in zip(written, outcomes, strict=True):
         if not isinstance(outcome, BaseException):
-            stored.append(await _keep_first(outcome, request, app))
+            keeps = request.place.kept
+            stored.append(await _store_answer(outcome, request, app) if keeps else outcome)
         elif isinstance(outcome, PresagioError) and not isinstance(outcome, _OF_ALL):
             remarks.append(f"{_shorten_headline(headline)}: {words.render(outcome.full_message)}")
         else:
@@ -249,41 +249,38 @@ async def _answer_several(request: Request, app: App, headlines: Sequence[str]) 
         named = ", ".join(map(_shorten_headline, rest))
         left_out = words.say("I answer three at a time. Left out: {headlines}", headlines=named)
         remarks.append(left_out)
-    items = [_view_item(number, answer, request) for number, answer in numbered_answers]
-    signed = len({item.hit.signature for item in items}) > 1
-    remark_text = "\n".join(remarks) or None
+    return _show_several(request, numbered_answers, "\n".join(remarks) or None)
+
+
+def _show_several(
+    request: Request, numbered_answers: Sequence[tuple[int, Answer]], remark_text: str | None
+) -> Reply:
+    """Return the first tweet for each of several headlines, under the headline's number."""
+    words = request.words
+    views = [
+        hit_view(answer.page[0], answer.prophecy.headline.date or request.now, words)
+        for _, answer in numbered_answers
+    ]
+    signed = len({view.signature for view in views}) > 1
+    more = words.say("More")
+    row = tuple(
+        answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in numbered_answers
+    )
     return Reply(
         words=words,
         shows=numbered_answers[0][1] if numbered_answers else None,
-        items=tuple(replace(item, hit=replace(item.hit, signed=signed)) for item in items),
+        items=tuple(
+            ItemView(
+                headline=_name_headline(answer),
+                link=None,
+                hit=replace(view, rank=number, small=True, signed=signed, why=None),
+            )
+            for (number, answer), view in zip(numbered_answers, views, strict=True)
+        ),
         # What has no tweet follows the others, which only a notice does.
         text=None if numbered_answers else remark_text,
         notice=remark_text if numbered_answers else None,
-        buttons=_several_buttons(numbered_answers, request),
-    )
-
-
-async def _keep_first(prophecy: Prophecy, request: Request, app: App) -> Answer:
-    """Store an answer of which the first tweet is shown, after those to earlier headlines."""
-    answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=1)
-    return await _store_answer(answer, request, app) if request.place.kept else answer
-
-
-def _several_buttons(
-    answers: Sequence[tuple[int, Answer]], request: Request
-) -> tuple[tuple[Button, ...], ...]:
-    more = request.words.say("More")
-    row = tuple(answer_button(answer, f"{number}. {more}", WHOLE, 0) for number, answer in answers)
-    return (row,) if row and request.place.kept else ()
-
-
-def _view_item(number: int, answer: Answer, request: Request) -> ItemView:
-    date = answer.prophecy.headline.date or request.now
-    view = hit_view(answer.page[0], date, request.words)
-    return ItemView(
-        headline=_name_headline(answer),
-        link=None,
-        hit=replace(view, rank=number, small=True, why=None),
+        buttons=(row,) if row and request.place.kept else (),
     )
 
 

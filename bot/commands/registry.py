@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.app import App
-from bot.commands.addressing import apply_judgment, interpret_message
 from bot.commands.intents import Intent
-from bot.commands.plain_messages import count_headlines
+from bot.commands.plain_messages import apply_judgment, count_headlines, interpret_message
 from bot.commands.rights import (
     JUDGED,
     LOOKS,
@@ -23,8 +22,7 @@ from bot.commands.rights import (
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
-from bot.request import Request, Trigger
-from bot.traits import traits_of
+from bot.request import Request, Trigger, traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.corpora import meant_corpora
@@ -90,7 +88,15 @@ async def answer_about(
     try:
         reply = await handler(replace(request, chat=chat), app)
     except SeveralCorpora:
-        return reply_aside(request, await _ask_which_archive(name, request, app))
+        # In words: a button would choose the archive of this chat.
+        archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
+        choices = [f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]]
+        which = words.say(
+            "There are several archives. Choose that of {name} first: {commands}",
+            name=name,
+            commands=", ".join(choices),
+        )
+        return reply_aside(request, which)
     except UsageError as error:
         return reply_aside(
             request, _prefix_channel(name, words.render(error.full_message), commands)
@@ -106,19 +112,6 @@ def _prefix_channel(name: str, text: str, commands: Collection[str]) -> str:
     if commands:
         text = re.sub(rf"(?<!\S)/({'|'.join(commands)})\b", rf"/\1 {name}", text)
     return f"{name}: {text}".strip()
-
-
-async def _ask_which_archive(name: str, request: Request, app: App) -> str:
-    """Return how to choose the channel's archive, in words: a button would choose that of this
-    chat."""
-    archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
-    return request.words.say(
-        "There are several archives. Choose that of {name} first: {commands}",
-        name=name,
-        commands=", ".join(
-            f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +142,6 @@ class Command:
     def names(self) -> tuple[str, ...]:
         """The name and the aliases, which are understood on all platforms."""
         return (self.name, *self.aliases)
-
-    @property
-    def explained_by_help(self) -> bool:
-        """Whether "help" as its argument is what /help says of it, and nothing to search for."""
-        return not self.act.counted and _HELP not in self.acts
 
     def act_on(self, text: str) -> Act:
         """Return the act of the command with the argument `text`."""
@@ -196,11 +184,7 @@ class Registry:
             raise ValueError("two commands share a name")
         shared = [name for command in commands if not command.distinctive for name in command.names]
         self._shared_names = re.compile(rf"(?<![\w/.:@])/(?=(?:{'|'.join(shared)})\b)")
-        self._actions: dict[str, tuple[Command, ActionHandler]] = {
-            name: (command, handler)
-            for command in commands
-            for name, handler in command.actions.items()
-        }
+        self._by_action = {name: command for command in commands for name in command.actions}
 
     def read(self, request: Request, *, has_judge: bool = False) -> Request:
         """Return an event with the command that it means, or with how its message is answered; if
@@ -216,13 +200,12 @@ class Registry:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
         try:
             return await self._answer_request(request, app)
-        except NoCorpora:
+        except (NoCorpora, SeveralCorpora) as error:
             if request.trigger is Trigger.OVERHEARD or not request.place.kept:
                 raise
-            return reply_aside(request, say_no_archive(request, app))
-        except SeveralCorpora:
-            is_request = request.trigger is not Trigger.OVERHEARD and request.place.kept
-            if self._several is None or not is_request:
+            if isinstance(error, NoCorpora):
+                return reply_aside(request, say_no_archive(request, app))
+            if self._several is None:
                 raise
             answer = await self._several(request, app)
             if isinstance(answer, Request):
@@ -239,7 +222,8 @@ class Registry:
         if command is None:
             return reply_aside(request, self._explain_unknown(name, request))
         channel, text = split_channel(request, text) if command.for_channels else ("", text)
-        if is_help(text) and command.explained_by_help:
+        # "help" may also be what to search for, or what the command itself explains.
+        if is_help(text) and not command.act.counted and _HELP not in command.acts:
             command, text = self._by_name[_HELP], name
         effect = command.act_on(text).effect
         if refusal := await explain_refusal(
@@ -262,8 +246,8 @@ class Registry:
     def name_of(self, request: Request) -> str:
         """Return the name of the command or button that an event is for, or "message"."""
         if request.trigger is Trigger.BUTTON:
-            action = Action.parse(request.text)
-            return action.name if action and action.name in self._actions else "button"
+            pressed = self._read_button(request)
+            return pressed[1].name if pressed else "button"
         command = self._by_name.get(request.command_call[0]) if request.command_call else None
         return command.name if command else "message"
 
@@ -303,11 +287,8 @@ class Registry:
     def _find_act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:
-            action = Action.parse(request.text)
-            if action is None or action.name not in self._actions:
-                return None
-            button_command, _ = self._actions[action.name]
-            return button_command.act_of(action.name)
+            pressed = self._read_button(request)
+            return pressed[0].act_of(pressed[1].name) if pressed else None
         if request.command_call is None:
             return _find_plain_act(request)
         name, text = request.command_call
@@ -316,17 +297,22 @@ class Registry:
             return None
         return command.act_on(split_channel(request, text)[1] if command.for_channels else text)
 
-    async def _press_button(self, request: Request, app: App) -> Reply | None:
+    def _read_button(self, request: Request) -> tuple[Command, Action] | None:
+        """Return the command and the action of a button, or None if it is no longer one."""
         action = Action.parse(request.text)
-        if action is None or action.name not in self._actions:
+        command = self._by_action.get(action.name) if action else None
+        return (command, action) if command and action else None
+
+    async def _press_button(self, request: Request, app: App) -> Reply | None:
+        if (pressed := self._read_button(request)) is None:
             return too_old(request)
-        command, handler = self._actions[action.name]
+        command, action = pressed
         effect = command.act_of(action.name).effect
         if refusal := await explain_refusal(
             command.name, effect, request, app.settings.chat.admins
         ):
             return reply_aside(request, refusal)
-        answer = await handler(request, action, app)
+        answer = await command.actions[action.name](request, action, app)
         if answer is None or isinstance(answer, Reply):
             return answer
         first, *later = answer if isinstance(answer, tuple) else (answer,)

@@ -13,8 +13,7 @@ from bot.app import App
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
-from bot.request import Place, Request, Trigger
-from bot.traits import traits_of
+from bot.request import Place, Request, Trigger, traits_of
 from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.corpora import no_corpora
@@ -85,25 +84,20 @@ COUNTED = Act(Effect.ANSWERS, counted=True)
 JUDGED = Act(Effect.ANSWERS, slow=True)  # a model tells what a message wants
 SEARCHES = Act(Effect.ANSWERS, counted=True, slow=True)
 
-# The lowest role that may; None means nobody.
-RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
-    (Effect.ANSWERS, Where.PRIVATE): Who.MEMBER,
-    (Effect.ANSWERS, Where.SHARED): Who.MEMBER,
-    (Effect.ANSWERS, Where.NO_CHAT): Who.MEMBER,
-    (Effect.POSTS, Where.PRIVATE): Who.MEMBER,
-    (Effect.POSTS, Where.SHARED): Who.MEMBER,
-    (Effect.POSTS, Where.NO_CHAT): None,
-    (Effect.STEERS_CHAT, Where.PRIVATE): Who.MEMBER,
-    (Effect.STEERS_CHAT, Where.SHARED): Who.CHAT_ADMIN,
-    (Effect.STEERS_CHAT, Where.NO_CHAT): None,
-    (Effect.STEERS_ALL, Where.PRIVATE): Who.OPERATOR,
-    (Effect.STEERS_ALL, Where.SHARED): Who.OPERATOR,
+# The lowest role that may, in private, in a group or channel, and inline; None means nobody.
+_ROLES: Mapping[Effect, tuple[Who | None, Who | None, Who | None]] = {
+    Effect.ANSWERS: (Who.MEMBER, Who.MEMBER, Who.MEMBER),
+    Effect.POSTS: (Who.MEMBER, Who.MEMBER, None),
+    Effect.STEERS_CHAT: (Who.MEMBER, Who.CHAT_ADMIN, None),
     # Inline queries are sent while the person is still typing.
-    (Effect.STEERS_ALL, Where.NO_CHAT): None,
-    (Effect.OWNS, Where.PRIVATE): Who.OWNER,
+    Effect.STEERS_ALL: (Who.OPERATOR, Who.OPERATOR, None),
     # Names of people and sums of money are for nobody else in a group.
-    (Effect.OWNS, Where.SHARED): None,
-    (Effect.OWNS, Where.NO_CHAT): None,
+    Effect.OWNS: (Who.OWNER, None, None),
+}
+RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
+    (effect, where): who
+    for effect, roles in _ROLES.items()
+    for where, who in zip(Where, roles, strict=True)
 }
 
 
@@ -121,7 +115,14 @@ async def explain_refusal(
     The platform is queried only if its answer matters. Raises DeliveryError if it does not answer.
     """
     where = Where.of(request.place)
-    if may_act(await _find_role(request, effect, where, operators), effect, where):
+    role = Who.MEMBER
+    if request.owner:
+        role = Who.OWNER
+    elif request.who in operators:
+        role = Who.OPERATOR
+    elif may_act(Who.CHAT_ADMIN, effect, where) and not may_act(role, effect, where):
+        role = Who.CHAT_ADMIN if await request.inquiries.is_admin() else role
+    if may_act(role, effect, where):
         return None
     words, minimum = request.words, RIGHTS[effect, where]
     is_pressed = request.trigger is Trigger.BUTTON and minimum is not None
@@ -142,17 +143,6 @@ async def explain_refusal(
     of_chat = traits_of(request.place.platform).has_chat_admins
     sentence = _ADMINS_ONLY if of_chat else _WORKSPACE_ADMINS_ONLY
     return words.say(sentence, command=command)
-
-
-async def _find_role(
-    request: Request, effect: Effect, where: Where, operators: Collection[str]
-) -> Who:
-    if request.owner:
-        return Who.OWNER
-    if request.who in operators:
-        return Who.OPERATOR
-    decides = may_act(Who.CHAT_ADMIN, effect, where) and not may_act(Who.MEMBER, effect, where)
-    return Who.CHAT_ADMIN if decides and await request.inquiries.is_admin() else Who.MEMBER
 
 
 class Ownership:

@@ -1,9 +1,10 @@
 """/settings and /forget: the settings of one chat, and what is deleted of it."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import partial
+from datetime import time
+from typing import Any
 
 from bot.app import App
 from bot.card import require_pictures
@@ -124,7 +125,15 @@ _IN_GROUP = (
 _OWNS = marked("You stay my owner. presagio setup --new-owner names another one.")
 _FORGET = "forget"
 
-Setting = Callable[[Chat, str, Words], Chat]
+SETTING_NAMES = (
+    "language",
+    *LISTENING_NAMES,
+    "threshold",
+    "timezone",
+    "quiet",
+    "picture",
+    "answers",
+)
 _OTHER = "other"  # any value but those that are named
 # The values that have a button.
 _CHOICES: Mapping[str, Collection[str]] = {
@@ -135,29 +144,40 @@ _CHOICES: Mapping[str, Collection[str]] = {
 }
 
 
-def _set_language(chat: Chat, value: str, words: Words) -> Chat:
-    code = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
-    return replace(chat, language=None if code == _AUTO else code)
+def _set_value(chat: Chat, name: str, value: str, words: Words) -> Chat:
+    """Return the chat with another value of a setting. Raises UsageError."""
+
+    def one_of(*allowed: str) -> str:
+        return _one_of(value, allowed, name, words)
+
+    change: dict[str, Any]
+    match name:
+        case "language":
+            code = one_of(*LANGUAGES, _AUTO)
+            change = {"language": None if code == _AUTO else code}
+        case "listening":  # all of what is answered in a group, by one word
+            change = {"listening": Listening.parse(one_of(*LISTENING_WORDS))}
+        case "threshold":
+            change = {"threshold": read_threshold(value, words)}
+        case "timezone":
+            change = {"time_zone": _read_zone(value, words)}
+        case "quiet":
+            begin, end = _read_quiet_hours(value, words)
+            change = {"quiet_from": begin, "quiet_to": end}
+        case "picture":
+            wanted = PostPicture(one_of(*(choice.value for choice in PostPicture)))
+            if wanted is not PostPicture.OFF:
+                require_pictures()
+            change = {"picture": wanted}
+        case "answers":
+            change = {"full_answers": one_of(_COMPACT, _FULL) == _FULL}
+        case _:  # whether one kind of plain message is answered in a group
+            heard = {name: one_of(_ON, _OFF) == _ON}
+            change = {"listening": replace(chat.listening, **heard)}
+    return replace(chat, **change)
 
 
-def _set_listening(chat: Chat, value: str, words: Words) -> Chat:
-    """Set all of what is answered in a group by one word."""
-    return replace(
-        chat, listening=Listening.parse(_one_of(value, LISTENING_WORDS, _LISTENING, words))
-    )
-
-
-def _set_heard(name: str, chat: Chat, value: str, words: Words) -> Chat:
-    """Set whether one kind of plain message is answered in a group."""
-    heard = _one_of(value, (_ON, _OFF), name, words) == _ON
-    return replace(chat, listening=replace(chat.listening, **{name: heard}))
-
-
-def _set_threshold(chat: Chat, value: str, words: Words) -> Chat:
-    return replace(chat, threshold=read_threshold(value, words))
-
-
-def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
+def _read_zone(value: str, words: Words) -> str:
     zone = zone_named(value)
     if zone is None:
         message = words.say(
@@ -165,44 +185,21 @@ def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
             value=cut(value, _LONGEST_ECHO) or "-",
         )
         raise UsageError(message)
-    return replace(chat, time_zone=zone.key)
+    return zone.key
 
 
-def _set_quiet_hours(chat: Chat, value: str, words: Words) -> Chat:
+def _read_quiet_hours(value: str, words: Words) -> tuple[time | None, time | None]:
     if _VALUES.get(value.lower(), value.lower()) == _OFF:
-        return replace(chat, quiet_from=None, quiet_to=None)
+        return None, None
     span = _FROM.sub("", " ".join(value.split()), count=1)
     times = [read_time_of_day(write_times(part)) for part in _SPAN.split(span)]
     if len(times) != 2 or None in times or times[0] == times[1]:
         raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
-    return replace(chat, quiet_from=times[0], quiet_to=times[1])
+    return times[0], times[1]
 
 
-def _set_picture(chat: Chat, value: str, words: Words) -> Chat:
-    names = tuple(choice.value for choice in PostPicture)
-    wanted = PostPicture(_one_of(value, names, "picture", words))
-    if wanted is not PostPicture.OFF:
-        require_pictures()
-    return replace(chat, picture=wanted)
-
-
-def _set_answers(chat: Chat, value: str, words: Words) -> Chat:
-    return replace(chat, full_answers=_one_of(value, (_COMPACT, _FULL), "answers", words) == _FULL)
-
-
-SETTINGS_BY_NAME: Mapping[str, Setting] = {
-    "language": _set_language,
-    **{name: partial(_set_heard, name) for name in LISTENING_NAMES},
-    "threshold": _set_threshold,
-    "timezone": _time_zone,
-    "quiet": _set_quiet_hours,
-    "picture": _set_picture,
-    "answers": _set_answers,
-}
-
-
-def shown_value(chat: Chat, name: str) -> str:
-    """Return the value of a setting of SETTINGS_BY_NAME in the form in which it is typed."""
+def _type_value(chat: Chat, name: str) -> str:
+    """Return the value of a setting in the form in which it is typed."""
     quiet = _OFF
     if chat.quiet_from is not None and chat.quiet_to is not None:
         quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
@@ -257,15 +254,6 @@ _EXPLAINED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def explain_value(chat: Chat, name: str, request: Request) -> str:
-    """Return what the value of a setting does in this chat."""
-    value = shown_value(chat, name)
-    explained = _EXPLAINED.get(name, {})
-    local = request.now.astimezone(zone_or_utc(chat.time_zone))
-    message = explained.get(value, explained.get(_OTHER, ""))
-    return request.words.say(message, value=value, time=f"{local.hour}:{local:%M}")
-
-
 def _one_of(value: str, allowed: tuple[str, ...], name: str, words: Words) -> str:
     """Return the value that is meant, which may be Spanish. Raises UsageError if it is not in
     `allowed`."""
@@ -291,19 +279,21 @@ def _translate_value(value: str, words: Words) -> str:
     return _SPANISH_VALUES.get(value, value) if words.language == "es" else value
 
 
-# Settings that are not shown: words for several others.
-_SHORTHANDS: Mapping[str, Setting] = {_LISTENING: _set_listening}
-
-
 async def _handle_settings(request: Request, app: App) -> Reply:
     key, value = _read_setting(request.text)
     if not key:
         return await _show_settings(request, request.known_chat, app)
     chat, words = await _change_setting(request, app, key, value)
-    reply = _set_to(replace(request, words=words), chat, key)
-    heard = key in (_LISTENING, "headlines")
-    limits = await _list_limits(request, chat, app) if heard else []
-    return replace(reply, text="\n".join([reply.text or "", *limits]))
+    asked = replace(request, words=words)
+    lines = [  # as the list of all settings has them
+        _show_archive(chat.corpus or "-", asked)
+        if name == _CORPUS
+        else _show_value(chat, name, asked)
+        for name in (LISTENING_NAMES if key == _LISTENING else (key,))
+    ]
+    if key in (_LISTENING, "headlines"):
+        lines += await _list_limits(request, chat, app)
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
 def _read_setting(text: str) -> tuple[str, str]:
@@ -314,22 +304,10 @@ def _read_setting(text: str) -> tuple[str, str]:
         return "", ""
     typed, value = match["key"].lower(), match["value"].strip()
     key = _NAMES.get(fold_case_and_accents(typed), typed)
-    key = f"{key}s" if f"{key}s" in SETTINGS_BY_NAME else key  # "headline off"
+    key = f"{key}s" if f"{key}s" in SETTING_NAMES else key  # "headline off"
     switch = _VALUES.get(fold_case_and_accents(value), value.lower()) in (_ON, _OFF)
     # "respuestas" are both; replies are switched on and off.
     return ("replies" if key == "answers" and switch else key), value
-
-
-def _set_to(request: Request, chat: Chat, key: str) -> Reply:
-    """Return the line that answers a change, as the list of all settings has it."""
-    keys = LISTENING_NAMES if key == _LISTENING else (key,)
-    lines = (
-        _show_archive(chat.corpus or "-", request)
-        if name == _CORPUS
-        else _show_value(chat, name, request)
-        for name in keys
-    )
-    return Reply(words=request.words, text="\n".join(lines), ephemeral=True)
 
 
 def _show_archive(name: str, request: Request) -> str:
@@ -337,9 +315,12 @@ def _show_archive(name: str, request: Request) -> str:
 
 
 def _show_value(chat: Chat, name: str, request: Request) -> str:
-    words = request.words
-    value = _translate_value(shown_value(chat, name), words)
-    return f"{_translate_name(name, words)}: {value} · {explain_value(chat, name, request)}"
+    """Return the line for a setting: its value, and what that does in this chat."""
+    words, value, explained = request.words, _type_value(chat, name), _EXPLAINED[name]
+    local = request.now.astimezone(zone_or_utc(chat.time_zone))
+    message = explained[value] if value in explained else explained[_OTHER]
+    does = words.say(message, time=f"{local.hour}:{local:%M}")
+    return f"{_translate_name(name, words)}: {_translate_value(value, words)} · {does}"
 
 
 async def _list_limits(request: Request, chat: Chat, app: App) -> list[str]:
@@ -362,19 +343,16 @@ async def _press_setting(request: Request, action: Action, app: App) -> Reply:
 async def _change_setting(request: Request, app: App, key: str, value: str) -> tuple[Chat, Words]:
     """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
-    by_name = {**SETTINGS_BY_NAME, **_SHORTHANDS}
     if key == _CORPUS:
         chat = await with_archive(request, app, value)
-    elif key in by_name:
-        chat = by_name[key](request.known_chat, value, words)
+    elif key in SETTING_NAMES or key == _LISTENING:
+        chat = _set_value(request.known_chat, key, value, words)
     else:
         raise UsageError(
             words.say(
                 "There is no setting {key}. There are: {keys}.",
                 key=cut(key, _LONGEST_ECHO) or "-",
-                keys=", ".join(
-                    _translate_name(name, words) for name in [*SETTINGS_BY_NAME, _CORPUS]
-                ),
+                keys=", ".join(_translate_name(name, words) for name in [*SETTING_NAMES, _CORPUS]),
             )
         )
     await app.chats.change(chat)
@@ -388,14 +366,14 @@ async def _change_setting(request: Request, app: App, key: str, value: str) -> t
 async def _show_settings(request: Request, chat: Chat, app: App) -> Reply:
     words = request.words
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
-    lines += [_show_value(chat, name, request) for name in SETTINGS_BY_NAME]
+    lines += [_show_value(chat, name, request) for name in SETTING_NAMES]
     lines.append(_show_archive(await name_archive(chat, app, words), request))
     lines += await _list_limits(request, chat, app)
     buttons = tuple(
         tuple(
             _build_button(_label_value(name, value, words), name, value)
             for value in values
-            if value != shown_value(chat, name)
+            if value != _type_value(chat, name)
         )
         for name, values in _CHOICES.items()
     )
@@ -448,18 +426,14 @@ async def _offer_forgetting(request: Request, _app: App) -> Reply:
     lines = [words.say(line) for line in (_IN_PRIVATE if request.place.private else _IN_GROUP)]
     if request.owner and request.place.private:
         lines.append(words.say(_OWNS))
+    # With the id, a button left from before does not delete what was stored since.
+    action = Action(name=_FORGET, answer_id=request.known_chat.id)
     return Reply(
         words=words,
         text="\n".join(lines),
-        buttons=((_forget_button(request.known_chat.id, words),),),
+        buttons=((Button(label=words.say("Delete it for good"), action=action),),),
         ephemeral=True,
     )
-
-
-def _forget_button(chat_id: int, words: Words) -> Button:
-    # With the id, a button left from before does not delete what was stored since.
-    action = Action(name=_FORGET, answer_id=chat_id)
-    return Button(label=words.say("Delete it for good"), action=action)
 
 
 async def _press_forget(request: Request, action: Action, app: App) -> Reply:

@@ -1,10 +1,9 @@
 """/start: a short greeting, and a guided set-up by buttons for who steers the chat."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 from bot.app import App
 from bot.commands.archives import CORPUS, archive_buttons, find_chosen, require_archive
@@ -175,28 +174,20 @@ async def _ask_unknown_zone(request: Request, app: App) -> Reply:
 
 async def _ask_zone(request: Request, _app: App) -> Reply:
     words = request.words
-    buttons = tuple(
-        _build_button(_label_zone(zone, request), f"zone={zone}")
-        for zone in _guess_zones(request.person.language, words.language)
-    )
-    rows = tuple(buttons[start : start + 2] for start in range(0, len(buttons), 2))
+    zones = _ZONES.get(words.language, _ZONES[DEFAULT])
+    # That of the country in a tag such as "es-MX" goes first.
+    country = request.person.language.replace("_", "-").rpartition("-")[2].upper()
+    home = [_ZONE_OF_COUNTRY[country]] if country in _ZONE_OF_COUNTRY else []
+    buttons = []
+    for zone in tuple(dict.fromkeys((*home, *zones)))[: len(zones)]:
+        local = request.now.astimezone(zone_or_utc(zone))
+        buttons.append(_build_button(f"{words.say(say_city(zone))} {local:%H:%M}", f"zone={zone}"))
+    rows = tuple(tuple(buttons[start : start + 2]) for start in range(0, len(buttons), 2))
     text = words.say(
         "What time is it where you are? Any other city: {example}",
         example=words.write_commands(_ZONE_EXAMPLE),
     )
     return _build_step(request, text, rows, "hour", before="news")
-
-
-def _label_zone(zone: str, request: Request) -> str:
-    local = request.now.astimezone(zone_or_utc(zone))
-    return f"{request.words.say(say_city(zone))} {local:%H:%M}"
-
-
-def _guess_zones(spoken: str, language: str) -> Sequence[str]:
-    """Return likely time zones, that of the country in a tag such as "es-MX" first."""
-    zones = _ZONES.get(language, _ZONES[DEFAULT])
-    home = _ZONE_OF_COUNTRY.get(spoken.replace("_", "-").rpartition("-")[2].upper())
-    return tuple(dict.fromkeys((*([home] if home else []), *zones)))[: len(zones)]
 
 
 async def _ask_hour(request: Request, app: App) -> Reply:
@@ -283,21 +274,6 @@ _STEPS: Mapping[str, _Step] = {
 }
 
 
-class _Choice(NamedTuple):
-    """Values that buttons of the set-up offer, what is typed for one, and the step after it."""
-
-    values: Collection[str]
-    command: Command
-    typed: str
-    step: _Step
-
-
-_CHOICES: Mapping[str, _Choice] = {
-    "language": _Choice(LANGUAGES, SETTINGS, "language", _ask_news),
-    "zone": _Choice(_OFFERED_ZONES, SETTINGS, "timezone", _ask_hour),
-}
-
-
 async def _press_step(request: Request, action: Action, app: App) -> Reply:
     """Do what a button of the set-up says by the command for it, and show the next step."""
     key, _, value = action.value.partition("=")
@@ -308,10 +284,11 @@ async def _press_step(request: Request, action: Action, app: App) -> Reply:
         return await _run_command(CORPUS, name, _ask_language, request, app)
     if key in {"hour", "from"}:
         return await _press_hour(key, value, request, app)
-    if key not in _CHOICES or value not in _CHOICES[key].values:
-        return too_old(request)
-    change = _CHOICES[key]
-    return await _run_command(change.command, f"{change.typed} {value}", change.step, request, app)
+    if key == "language" and value in LANGUAGES:
+        return await _run_command(SETTINGS, f"language {value}", _ask_news, request, app)
+    if key == "zone" and value in _OFFERED_ZONES:
+        return await _run_command(SETTINGS, f"timezone {value}", _ask_hour, request, app)
+    return too_old(request)
 
 
 async def _press_hour(key: str, value: str, request: Request, app: App) -> Reply:

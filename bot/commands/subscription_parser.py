@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bot.i18n.words import Words, marked
 from bot.replies.dates import read_time_of_day, write_times
@@ -190,18 +190,20 @@ def as_typed(subscription: Subscription) -> str:
         "categories": subscription.categories,
         "feeds": subscription.feeds,
     }
-    parts += [f"{name} {_quote_values(values)}" for name, values in lists.items() if values]
+    for name, values in lists.items():
+        if values:
+            quoted = ", ".join(f'"{value}"' for value in values)
+            parts.append(f"{name} {quoted}")
     if subscription.unjudged:
         parts.append("unjudged on")
     if subscription.unjudged_coverage != plain.unjudged_coverage:
         parts.append(f"coverage {subscription.unjudged_coverage:.0%}")
-    if subscription.say_nothing_found:
-        parts.append("nothing on")
-    if subscription.silent:
-        parts.append("silent on")
-    if subscription.compose:
-        parts.append("compose on")
-    return " ".join(parts)
+    switches = {
+        "nothing": subscription.say_nothing_found,
+        "silent": subscription.silent,
+        "compose": subscription.compose,
+    }
+    return " ".join([*parts, *(f"{name} on" for name, is_on in switches.items() if is_on)])
 
 
 class _Reader:
@@ -214,73 +216,60 @@ class _Reader:
             (match[0], False) if match["quoted"] is None else (match["quoted"], True)
             for match in _TOKEN.finditer(text)
         )
-        self._here = here
         self._words = words
         self._days: tuple[int, ...] = EVERY_DAY  # of which "except" leaves some out
-        self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
+        # By option, what it changes of a subscription.
+        self._options: Mapping[str, Callable[[], dict[str, Any]]] = {
             "daily": self._read_daily,
-            "instant": lambda subscription: replace(subscription, mode=PostingMode.INSTANT),
-            "off": lambda subscription: replace(subscription, mode=PostingMode.OFF),
-            "weekdays": self._read_weekdays,
-            "best": lambda subscription: replace(
-                subscription, best=self._read_integer("best", 1, MAX_BEST)
-            ),
-            "threshold": lambda subscription: replace(
-                subscription,
-                threshold=read_threshold(self._take_value("threshold"), self._words),
-            ),
-            "coverage": lambda subscription: replace(
-                subscription, unjudged_coverage=self._read_integer("coverage", 0, 100) / 100
-            ),
-            "must": lambda subscription: replace(subscription, must=self._read_list("must")),
-            "not": lambda subscription: replace(subscription, must_not=self._read_list("not")),
-            "languages": lambda subscription: replace(
-                subscription, languages=self._read_languages()
-            ),
-            "categories": lambda subscription: replace(
-                subscription, categories=self._read_list("categories")
-            ),
-            "feeds": lambda subscription: replace(subscription, feeds=self._read_list("feeds")),
-            "silent": lambda subscription: replace(
-                subscription, silent=self._read_switch("silent")
-            ),
-            "unjudged": lambda subscription: replace(
-                subscription, unjudged=self._read_switch("unjudged")
-            ),
-            "nothing": lambda subscription: replace(
-                subscription, say_nothing_found=self._read_switch("nothing")
-            ),
-            "compose": lambda subscription: replace(subscription, compose=self._bare_switch()),
-            "here": lambda subscription: replace(subscription, thread=self._here),
-            "chat": lambda subscription: replace(subscription, thread=None),
+            "instant": lambda: {"mode": PostingMode.INSTANT},
+            "off": lambda: {"mode": PostingMode.OFF},
+            "weekdays": lambda: {
+                "weekdays": self._parse_spans(self._read_list("weekdays") or DAYS)
+            },
+            "best": lambda: {"best": self._read_integer("best", 1, MAX_BEST)},
+            "threshold": lambda: {
+                "threshold": read_threshold(self._take_value("threshold"), words)
+            },
+            "coverage": lambda: {"unjudged_coverage": self._read_integer("coverage", 0, 100) / 100},
+            "must": lambda: {"must": self._read_list("must")},
+            "not": lambda: {"must_not": self._read_list("not")},
+            "languages": lambda: {"languages": self._read_languages()},
+            "categories": lambda: {"categories": self._read_list("categories")},
+            "feeds": lambda: {"feeds": self._read_list("feeds")},
+            "silent": lambda: {"silent": self._read_switch("silent")},
+            "unjudged": lambda: {"unjudged": self._read_switch("unjudged")},
+            "nothing": lambda: {"say_nothing_found": self._read_switch("nothing")},
+            "compose": lambda: {"compose": self._bare_switch()},
+            "here": lambda: {"thread": here},
+            "chat": lambda: {"thread": None},
         }
 
     def read(self, subscription: Subscription) -> Subscription:
         while self._tokens:
             token, quoted = self._tokens[0]
             if not quoted and self._tells_time():  # "9:00" alone means daily
-                subscription = self._read_daily(subscription)
-                continue
-            leaves_days_out = self._leaves_days_out()
-            if leaves_days_out or (not quoted and _names_day(token)):
-                self._days = self._read_other_days() if leaves_days_out else self._read_days()
-                subscription = replace(subscription, weekdays=self._days)
-                continue
-            self._tokens.popleft()
-            option = None if quoted else self._options.get(self._translate_word(token))
-            if option is None:
-                raise self._build_usage_error(
-                    marked("I do not understand {value}. There are: {known}."),
-                    value=_format_echo(token),
-                    known=", ".join(map(self._name_option, self._options)),
-                )
-            subscription = option(subscription)
+                change = self._read_daily()
+            elif self._leaves_days_out():
+                change = {"weekdays": self._read_other_days()}
+            elif not quoted and _names_day(token):
+                change = {"weekdays": self._read_days()}
+            else:
+                self._tokens.popleft()
+                option = None if quoted else self._options.get(self._translate_word(token))
+                if option is None:
+                    raise self._build_usage_error(
+                        marked("I do not understand {value}. There are: {known}."),
+                        value=_format_echo(token),
+                        known=", ".join(map(self._name_option, self._options)),
+                    )
+                change = option()
+            self._days = change.get("weekdays", self._days)
+            subscription = replace(subscription, **change)
         return subscription
 
-    def _read_daily(self, subscription: Subscription) -> Subscription:
-        subscription = replace(subscription, mode=PostingMode.DAILY)
+    def _read_daily(self) -> dict[str, Any]:
         if not self._tokens or self._is_option() or _names_day(self._tokens[0][0]):
-            return subscription
+            return {"mode": PostingMode.DAILY}
         while len(self._tokens) > 1 and self._tokens[0][0].lower() in _BEFORE_TIMES:
             self._tokens.popleft()
         value = self._take_value("daily")
@@ -291,7 +280,7 @@ class _Reader:
                 marked("{value} is no time of the day. An example: daily 8:30."),
                 value=_format_echo(value),
             )
-        return replace(subscription, at=at)
+        return {"mode": PostingMode.DAILY, "at": at}
 
     def _tells_time(self) -> bool:
         """Return whether a time of day comes next without "daily"; a number alone is none."""
@@ -302,10 +291,6 @@ class _Reader:
         if first.isdigit() and len(first) < 3:  # "830" is one, though
             return bool(others) and others[0] in _HALVES
         return read_time_of_day(first) is not None
-
-    def _read_weekdays(self, subscription: Subscription) -> Subscription:
-        self._days = self._parse_spans(self._read_list("weekdays") or DAYS)
-        return replace(subscription, weekdays=self._days)
 
     def _read_days(self) -> tuple[int, ...]:
         """Read days that stand without "weekdays": "mon-fri", "lunes, miércoles y viernes"."""
@@ -331,8 +316,11 @@ class _Reader:
     def _parse_spans(self, parts: Iterable[str]) -> tuple[int, ...]:
         days: set[int] = set()
         for part in parts:
-            first, last = _split_span(part)
-            days |= _expand_span(self._parse_day(first, part), self._parse_day(last or first, part))
+            spaced = " ".join(part.split())  # "mon-fri", "lunes a viernes"
+            first, _, last = re.sub(r" (?:to|a|al) | ?- ?", "-", spaced).partition("-")
+            begin, end = self._parse_day(first, part), self._parse_day(last or first, part)
+            length = (end - begin) % len(DAYS)  # over the end of the week too
+            days |= {(begin + number) % len(DAYS) for number in range(length + 1)}
         return tuple(sorted(days))
 
     def _parse_day(self, name: str, part: str) -> int:
@@ -467,19 +455,6 @@ def _names_day(token: str) -> bool:
     return _day_named(token.partition("-")[0]) is not None
 
 
-def _split_span(part: str) -> tuple[str, str]:
-    """Return the first and the last day of "mon-fri", "lunes a viernes"; the last may be ""."""
-    spaced = " ".join(part.split())
-    first, _, last = re.sub(r" (?:to|a|al) | ?- ?", "-", spaced).partition("-")
-    return first, last
-
-
-def _expand_span(begin: int, end: int) -> set[int]:
-    """Return the days from one to another, over the end of the week too."""
-    length = (end - begin) % len(DAYS)
-    return {(begin + number) % len(DAYS) for number in range(length + 1)}
-
-
 def _split_items(tokens: Iterable[_Token]) -> tuple[str, ...]:
     """Return the items between commas, without duplicates."""
     items: list[list[str]] = [[]]
@@ -490,10 +465,6 @@ def _split_items(tokens: Iterable[_Token]) -> tuple[str, ...]:
             items[-1].append(part)
     joined = (" ".join(" ".join(parts).split()) for parts in items)
     return tuple(dict.fromkeys(filter(None, joined)))
-
-
-def _quote_values(values: Iterable[str]) -> str:
-    return ", ".join(f'"{value}"' for value in values)
 
 
 def _format_echo(text: str) -> str:

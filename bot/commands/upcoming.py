@@ -1,7 +1,7 @@
 """/today, /preview and /history: automatic posts, made now, planned, and past."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,10 +23,11 @@ from bot.jobs.content import (
     content_to_json,
 )
 from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
-from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import (
+    WRITE,
     PostItem,
+    answer_button,
     post_reply,
     say_nothing_found,
     write_day,
@@ -96,17 +97,14 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
     zone = zone_or_utc(subscription.chat.time_zone)
     day = request.now.astimezone(zone).date()
     if request.place.platform not in app.posters:
-        items = await _store_answers(request, Answers(app.database), selection.selected)
-        compact = not request.known_chat.full_answers
-        writes = app.client is not None
         return post_reply(
-            items,
+            await _store_answers(request, Answers(app.database), selection.selected),
             words,
             day,
             zone=zone,
             platform=request.place.platform,
-            compact=compact,
-            writes=writes,
+            compact=not request.known_chat.full_answers,
+            writes=app.client is not None,
         )
     decision = OwedPost(
         subscription=subscription,
@@ -125,16 +123,13 @@ async def _store_answers(
 ) -> list[PostItem]:
     """Store an answer for each find that is shown immediately."""
     items = []
-    for chosen_story in selected:
-        first = chosen_story.find.prophecy.hits.index(chosen_story.hit)
-        answer = Answer(
-            prophecy=chosen_story.find.prophecy, asked_at=request.now, first=first, last=first + 1
-        )
+    for chosen in selected:
+        story, prophecy = chosen.find.story, chosen.find.prophecy
+        first = prophecy.hits.index(chosen.hit)
+        answer = Answer(prophecy=prophecy, asked_at=request.now, first=first, last=first + 1)
         number = await answers.keep(request.known_chat, request.place.thread, answer)
-        story = chosen_story.find.story
-        items.append(
-            PostItem(title=story.title, link=story.link, answer=replace(answer, id=number))
-        )
+        answer = replace(answer, id=number)
+        items.append(PostItem(title=story.title, link=story.link, answer=answer))
     return items
 
 
@@ -142,7 +137,11 @@ async def _show_preview(request: Request, app: App) -> Reply:
     words = request.words
     subscription = await _find_subscription(request, app)
     selection = await _select_finds(app, subscription, request.now)
-    lines, hindered = [_describe_times(subscription, request), ""], list[str]()
+    if subscription.mode is PostingMode.OFF:
+        times = words.say("This chat is told nothing unasked; /subscribe changes that.")
+    else:
+        times = said_next(subscription, request) or words.say("No post is planned.")
+    lines, hindered = [times, ""], list[str]()
     if selection.selected:
         lines.append(words.say("A post would now tell:"))
         for place, item in enumerate(selection.selected, start=1):
@@ -158,36 +157,20 @@ async def _show_preview(request: Request, app: App) -> Reply:
         unfound = [words.say("No news has come from the feeds in the last day.")]
     lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
-    if subscription.compose and selection.selected:
-        lines += ["", _draft_line(app, words)]
-        buttons = await _draft_button(request, app, selection.selected[0])
+    if subscription.compose and selection.selected and app.client is None:
+        lines += ["", words.say("No draft follows it: no language model is set up.")]
+    elif subscription.compose and selection.selected:
+        # It is not written unasked: that takes up to two minutes, and money each time.
+        lines += [
+            "",
+            words.say(
+                "A draft of a tweet about its first story follows it; the button writes one."
+            ),
+        ]
+        [stored] = await _store_answers(request, Answers(app.database), selection.selected[:1])
+        button = answer_button(stored.answer, words.say("Draft"), WRITE, stored.answer.first)
+        buttons = ((button,),)
     return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
-
-
-def _draft_line(app: App, words: Words) -> str:
-    if app.client is None:
-        return words.say("No draft follows it: no language model is set up.")
-    return words.say("A draft of a tweet about its first story follows it; the button writes one.")
-
-
-async def _draft_button(
-    request: Request, app: App, selected: SelectedFind
-) -> tuple[tuple[Button, ...], ...]:
-    """Return a button that writes the draft now, as it would follow the post.
-
-    It is not written unasked: that takes up to two minutes, and money each time.
-    """
-    if app.client is None:
-        return ()
-    [item] = await _store_answers(request, Answers(app.database), [selected])
-    draft = request.words.say("Draft")
-    return ((answer_button(item.answer, draft, WRITE, item.answer.first),),)
-
-
-def _describe_times(subscription: Subscription, request: Request) -> str:
-    if subscription.mode is PostingMode.OFF:
-        return request.words.say("This chat is told nothing unasked; /subscribe changes that.")
-    return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
 def _describe_selected(place: int, selected: SelectedFind, words: Words) -> Iterator[str]:
@@ -202,8 +185,10 @@ def _list_rejected(rejected: Sequence[RejectedFind], words: Words) -> Iterator[s
     for left in rejected[:_LEFT_OUT_SHOWN]:
         title = cut(left.find.story.title, _LONGEST_HEADLINE)
         yield f"- {title}: {words.say(REASONS[left.reason])}"
-    for reason in _count_reasons(rejected[_LEFT_OUT_SHOWN:], words):
-        yield f"- {reason}"
+    others = Counter(left.reason for left in rejected[_LEFT_OUT_SHOWN:])
+    for reason, number in others.most_common():
+        sentence, many = words.say(REASONS[reason]), words.number(number)
+        yield f"- {words.say('{number} more: {reason}', number=many, reason=sentence)}"
 
 
 async def _count_unfound(app: App, subscription: Subscription, request: Request) -> list[str]:
@@ -262,13 +247,6 @@ PREVIEW = Command(
 )
 
 
-def _count_reasons(rejected: Iterable[RejectedFind], words: Words) -> Iterator[str]:
-    """Yield each reason why finds are not posted, with their number, the most frequent first."""
-    for reason, number in Counter(find.reason for find in rejected).most_common():
-        sentence = words.say(REASONS[reason])
-        yield words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
-
-
 async def _show_history(request: Request, app: App) -> Reply:
     words, chat = request.words, request.known_chat
     past = await Outbox(app.database).history(chat, _PAST_SHOWN)
@@ -278,7 +256,11 @@ async def _show_history(request: Request, app: App) -> Reply:
     for delivery in past:
         local = (delivery.settled_at or delivery.created_at).astimezone(zone_or_utc(chat.time_zone))
         day, state = write_day(local.date(), words), _say_state(delivery, words)
-        described = cut(_describe_past(delivery, words), _LONGEST_PAST)
+        try:
+            described = _name_content(content_from_json(delivery.content), words)
+        except ValueError:  # written by another version
+            described = "…"
+        described = cut(described, _LONGEST_PAST)
         lines.append(f"{day}, {local.hour}:{local:%M}{state}: {described}")
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
@@ -291,13 +273,6 @@ def _say_state(delivery: PastDelivery, words: Words) -> str:
         return ""
     state = words.say(_STATES[delivery.state])
     return f" · {state} ({error})" if error else f" · {state}"
-
-
-def _describe_past(delivery: PastDelivery, words: Words) -> str:
-    try:
-        return _name_content(content_from_json(delivery.content), words)
-    except ValueError:  # written by another version
-        return "…"
 
 
 def _name_content(content: Content, words: Words) -> str:

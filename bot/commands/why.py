@@ -1,23 +1,33 @@
-"""/why and /picture: explain and draw the answer that they reply to, or the last one."""
+"""/why, /picture and /top, and votes: what people do with an answer that they were shown."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 from bot.app import App
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
-from bot.commands.rights import COUNTED, LOOKS
-from bot.commands.votes import page_of
-from bot.i18n.words import marked
+from bot.commands.rights import COUNTED, LOOKS, Act, Effect
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.jobs.content import draw_picture
-from bot.replies.buttons import SHARE, WRITE
+from bot.replies.limits import cut
 from bot.replies.picture import picture_answer
+from bot.replies.post import (
+    OWN,
+    SHARE,
+    WRITE,
+    answer_buttons,
+    post_buttons,
+    share_buttons,
+    vote_pair,
+)
+from bot.replies.prophecy import hit_view
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
-from bot.reply import Action, HitView, Reply, reply_aside
-from bot.request import Request, Trigger
-from bot.traits import traits_of
+from bot.reply import VOTE_UP, Action, Button, HitView, ItemView, Reply, reply_aside
+from bot.request import Request, Trigger, traits_of
 from db.chat.answers import Answers
 from db.chat.chats import Quotas
-from engine.chat import Answer
+from engine.chat import Answer, Chat, Tally
 from engine.contracts.results import Receipt
 from engine.errors import UsageError
 from engine.messages import Message
@@ -37,10 +47,17 @@ async def _explain_meant_answer(request: Request, app: App) -> Reply | None:
     meant = await meant_answer(request, app)
     if meant is None:
         return nothing_yet(request)
-    if isinstance(meant, Receipt):
-        await _remember_explained(request, meant, app)
-        return _why_found(request, meant)
-    return await _why_answer(request, meant, app)
+    if isinstance(meant, Answer):
+        return await _why_answer(request, meant, app)
+    if request.place.kept:  # so that what replies to the explanation is about that query too
+        await Answers(app.database).keep_receipt(
+            request.known_chat,
+            request.place.thread,
+            meant,
+            asked_at=request.now,
+            event_id=request.answered_event,
+        )
+    return _why_found(request, meant)
 
 
 async def meant_answer(
@@ -97,18 +114,6 @@ def _page_above(button: Action, answer: Answer) -> Answer | None:
     return page_of(answer, rank) if rank else None
 
 
-async def _remember_explained(request: Request, receipt: Receipt, app: App) -> None:
-    """Let what replies to the explanation of a query be about that query."""
-    if request.place.kept:
-        await Answers(app.database).keep_receipt(
-            request.known_chat,
-            request.place.thread,
-            receipt,
-            asked_at=request.now,
-            event_id=request.answered_event,
-        )
-
-
 async def _why_answer(request: Request, answer: Answer, app: App) -> Reply:
     """Explain an answer; what replies to the explanation is about that answer too."""
     if stories := await list_stories(answer, app):
@@ -134,14 +139,12 @@ def _why_stories(request: Request, stories: Sequence[Answer]) -> Reply:
     if request.text and request.text not in numbered:
         return _refuse_ranks(request, range(1, len(stories) + 1))
     selected = {request.text: numbered[request.text]} if request.text else numbered
-    texts = [_explain_story(number, answer, request) for number, answer in selected.items()]
+    texts = []
+    for number, answer in selected.items():
+        hits = [replace(hit, rank=int(number)) for hit in answer.page]
+        explained = _explain_hits(answer, hits, request)
+        texts.append(f"{answer.prophecy.headline.text}\n{explained}")
     return Reply(words=request.words, text="\n\n".join(texts))
-
-
-def _explain_story(number: str, answer: Answer, request: Request) -> str:
-    """Return the headline of a story, and the reasons under the number that it has in the post."""
-    hits = [replace(hit, rank=int(number)) for hit in answer.page]
-    return f"{answer.prophecy.headline.text}\n{_explain_hits(answer, hits, request)}"
 
 
 def _explain_hits(answer: Answer, hits: Sequence[Hit], request: Request) -> str:
@@ -161,17 +164,15 @@ async def show_sources(request: Request, app: App, *, rank: int | None) -> Reply
     hits = {number: page.page[0] for number, page in enumerate(pages, start=1) if page.page}
     hits = hits or {hit.rank: hit for hit in meant.page}
     hits = {rank: hits[rank]} if rank in hits else hits
-    lines = [line for number, hit in hits.items() for line in _list_source(number, hit, request)]
-    if not lines:
+    if not hits:
         return _refuse_ranks(request, ())
+    lines = []
+    for number, hit in hits.items():
+        view = HitView.of(hit.candidate, request.words, rank=number, text="")
+        described = " · ".join(filter(None, (view.signature, view.date_text)))
+        # An address is a link on a line of its own.
+        lines += [f"{number}. {described}", *filter(None, [view.url])]
     return Reply(words=request.words, text="\n".join(lines), inert=True, shows=meant)
-
-
-def _list_source(number: int, hit: Hit, request: Request) -> list[str]:
-    """Return the author and date of a text, and on a line of its own its address."""
-    view = HitView.of(hit.candidate, request.words, rank=number, text="")
-    described = " · ".join(filter(None, (view.signature, view.date_text)))
-    return [f"{number}. {described}", *filter(None, [view.url])]
 
 
 def _why_found(request: Request, receipt: Receipt) -> Reply:
@@ -287,4 +288,154 @@ PICTURE = Command(
     handler=_show_picture,
     act=COUNTED,
     actions={"picture": _picture_pressed},
+)
+
+
+Rows: TypeAlias = tuple[tuple[Button, ...], ...]
+
+_SHOWN = 5
+_LONGEST_HEADLINE, _LONGEST_TEXT, _LONGEST_LINE = 150, 280, 100
+
+
+async def _press_vote(request: Request, action: Action, app: App, *, value: int) -> Reply:
+    """Count one vote per person and hit, and show the counts on the buttons.
+
+    The same vote again withdraws it.
+    """
+    if (voted := await _voted_on(request, action, app)) is None:
+        return too_old(request)
+    answer, rank, shown_in = voted
+    words, answers = request.words, Answers(app.database)
+    withdrawn = await answers.withdraw(answer, rank, request.who, value)
+    if not withdrawn:
+        await answers.vote(answer, rank, request.who, value)
+    toast = words.say("Withdrawn.") if withdrawn else words.say("Noted.")
+    if action.value.endswith(f".{OWN}"):
+        return replace(await _build_ballot(request, answer, rank, app), replaces=True, toast=toast)
+    buttons = await _vote_buttons(request.known_chat, answer, rank, app, shown_in)
+    return Reply(words=words, toast=toast, buttons=buttons, replaces=True)
+
+
+async def _vote_buttons(chat: Chat, answer: Answer, rank: int, app: App, words: Words) -> Rows:
+    """Return the buttons of the message that shows a hit, with its votes."""
+    compact = not chat.full_answers
+    writes, platform = app.client is not None, chat.platform
+    answers = Answers(app.database)
+    if posted := await _posted_together(answer, rank, app):
+        counts = {post.id: await answers.tallies(post) for post in posted}
+        return post_buttons(
+            posted, counts, words, platform=platform, compact=compact, writes=writes
+        )
+    tallies = await answers.tallies(answer)
+    page = page_of(answer, rank)
+    return answer_buttons(page, tallies, words, platform=platform, compact=compact, writes=writes)
+
+
+async def _posted_together(answer: Answer, rank: int, app: App) -> list[Answer]:
+    """Return the answers of the post that showed a hit; none if it was an answer that did."""
+    posted = await Answers(app.database).posted_with(answer)
+    return (
+        posted if any(post.id == answer.id and post.page[0].rank == rank for post in posted) else []
+    )
+
+
+async def _build_ballot(request: Request, answer: Answer, rank: int, app: App) -> Reply:
+    """Return the hits of a message after the first, each with its vote buttons."""
+    words, answers = request.words, Answers(app.database)
+    posted = await _posted_together(answer, rank, app)
+    page = page_of(answer, rank)
+    places = (
+        [(number, post, post.page[0]) for number, post in enumerate(posted, start=1)]
+        if posted
+        else [(hit.rank, page, hit) for hit in page.page]
+    )[1:]
+    lines, rows = [words.say("Your votes on the others:")], []
+    for number, post, hit in places:
+        lines.append(f"{number}. {cut(' '.join(hit.candidate.text.split()), _LONGEST_LINE)}")
+        tally = (await answers.tallies(post)).get(hit.rank, Tally())
+        votable = (number, post, hit.rank, tally)
+        rows.append(vote_pair(votable, words.language, numbered=True, view=OWN))
+    return Reply(words=words, text="\n".join(lines), buttons=tuple(rows), ephemeral=True)
+
+
+async def _show_ballot(request: Request, action: Action, app: App) -> Reply:
+    """Show the vote buttons of the other hits of the message to whoever asks."""
+    if (voted := await _voted_on(request, action, app)) is None:
+        return too_old(request)
+    answer, rank, _ = voted
+    if traits_of(request.place.platform).shows_privately:
+        return await _build_ballot(request, answer, rank, app)
+    return await _restore_buttons(request, action, app)  # a button of an earlier version
+
+
+async def _restore_buttons(request: Request, action: Action, app: App) -> Reply:
+    """Show the message's own buttons again."""
+    if (voted := await _voted_on(request, action, app)) is None:
+        return too_old(request)
+    buttons = await _vote_buttons(request.known_chat, *voted[:2], app, voted[2])
+    return Reply(words=request.words, buttons=buttons, replaces=True)
+
+
+async def _show_share_buttons(request: Request, action: Action, app: App) -> Reply:
+    """Show the buttons for what can be made of the message."""
+    if (voted := await _voted_on(request, action, app)) is None:
+        return too_old(request)
+    answer, rank, words = voted
+    buttons = share_buttons(page_of(answer, rank), words)
+    return Reply(words=request.words, buttons=buttons, replaces=True)
+
+
+async def _voted_on(request: Request, action: Action, app: App) -> tuple[Answer, int, Words] | None:
+    """Return the answer, the rank of the hit, and the words of the buttons; None if it is gone."""
+    answer = await find_answer(request, action, app)
+    written, _, language = action.value.removesuffix(f".{OWN}").partition(".")
+    ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
+    rank = ranks.get(written)
+    if answer is None or rank is None or language not in LANGUAGES:
+        return None
+    return answer, rank, words_for(language)
+
+
+def page_of(answer: Answer, rank: int) -> Answer:
+    """Return the page of the answer that the message with the button of `rank` showed."""
+    size = answer.last - answer.first
+    return answer.page_at((rank - 1) // size * size)
+
+
+async def _list_favourites(request: Request, app: App) -> Reply:
+    words = request.words
+    favourites = await Answers(app.database).favourites(request.known_chat, _SHOWN)
+    if not favourites:
+        return reply_aside(request, words.say("No prophecy of this chat has a vote yet."))
+    items = []
+    for place, favourite in enumerate(favourites, start=1):
+        headline, tally = favourite.headline, favourite.tally
+        view = hit_view(favourite.hit, headline.date or favourite.asked_at, words)
+        text = cut(view.text, _LONGEST_TEXT)
+        item = ItemView(
+            headline=f"{cut(headline.text, _LONGEST_HEADLINE)}  👍 {tally.up} 👎 {tally.down}",
+            link=None,
+            hit=replace(view, rank=place, text=text, why=None, small=True),
+        )
+        items.append(item)
+    return Reply(
+        words=words, text=words.say("The best prophecies of this chat:"), items=tuple(items)
+    )
+
+
+TOP = Command(
+    name="top",
+    summary=marked("the best-voted prophecies of this chat"),
+    usage="/top",
+    example="/top",
+    handler=_list_favourites,
+    act=LOOKS,
+    actions={
+        VOTE_UP: partial(_press_vote, value=1),
+        "down": partial(_press_vote, value=-1),
+        "votes": _show_ballot,
+        "back": _restore_buttons,
+        SHARE: _show_share_buttons,
+    },
+    pressed={VOTE_UP: Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

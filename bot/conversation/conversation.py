@@ -4,7 +4,6 @@ and as many at once as there is room for."""
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from bot.adapter import Adapter
 from bot.app import App
-from bot.commands.addressing import name_question
-from bot.commands.intent_judgment import IntentJudge
+from bot.commands.intents import IntentJudge
+from bot.commands.plain_messages import name_question
 from bot.commands.registry import Registry
 from bot.conversation.gates import Backpressure, Doorkeeper, Gates, Room, Stop, not_meant
 from bot.conversation.sending import (
@@ -28,6 +27,7 @@ from bot.conversation.sending import (
 )
 from bot.i18n.words import words_for
 from bot.jobs.troubles import ignore
+from bot.pace import Recent
 from bot.query_log import asked_by
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -78,21 +78,18 @@ class RecentPastes:
     what they answer."""
 
     def __init__(self) -> None:
-        self._written: OrderedDict[str, dict[str, datetime]] = OrderedDict()
+        self._written: Recent[str, dict[str, datetime]] = Recent(_REMEMBERED)
 
     def note(self, request: Request) -> None:
         """Note when a message was addressed to the bot in private."""
         if not request.place.private or request.trigger is not Trigger.ADDRESSED:
             return
-        chat = request.place.key
-        written = self._written.setdefault(chat, {})
-        written[request.answered_event] = request.now
-        self._written[chat] = {
-            event: moment for event, moment in written.items() if request.now - moment < _CLOSE
+        written = self._written.get(request.place.key, {})
+        self._written[request.place.key] = {
+            event: moment
+            for event, moment in (*written.items(), (request.answered_event, request.now))
+            if request.now - moment < _CLOSE
         }
-        self._written.move_to_end(chat)
-        if len(self._written) > _REMEMBERED:
-            self._written.popitem(last=False)
 
     def is_one_of_several(self, request: Request) -> bool:
         """Return whether something else was written within a minute before or after."""
@@ -166,7 +163,7 @@ class Conversation:
         self._later: set[asyncio.Task[None]] = set()
         self._queues: WeakValueDictionary[tuple[str, bool], TurnQueue] = WeakValueDictionary()
         self._messages: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._apologised: Recent[tuple[str, str], None] = Recent(_MAX_APOLOGISED)
 
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
@@ -429,8 +426,6 @@ class Conversation:
     async def _apologise(self, request: Request, adapter: Adapter, error: Exception) -> None:
         """Report the error to the asker once, even if the database is unavailable."""
         self._apologised[request.event] = None
-        if len(self._apologised) > _MAX_APOLOGISED:
-            self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
         # A search changes nothing, so it may be tried twice.
         is_search = request.trigger in SHOWN_FOR and self.registry.counts(request) > 0

@@ -2,7 +2,7 @@
 answers: its owner, whom the settings name, and whom the owner lets in."""
 
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,11 +11,10 @@ from enum import Enum, auto
 from time import monotonic
 
 from bot.app import App
-from bot.commands.headline_detection import looks_like_headline
-from bot.commands.plain_messages import may_wait
+from bot.commands.headline_detection import looks_like_headline, may_wait
 from bot.commands.rights import Ownership
 from bot.i18n.words import marked, words_for
-from bot.pace import RateLimit
+from bot.pace import RateLimit, Recent
 from bot.replies.limits import cut
 from bot.reply import Reply, reply_aside
 from bot.request import Request, Trigger
@@ -72,7 +71,7 @@ class Doorkeeper:
         self._ownership = ownership
         self._open = settings.access == "open"
         self._allow, self._operators = frozenset(settings.allow), frozenset(settings.admins)
-        self._let_in: OrderedDict[str, None] = OrderedDict()
+        self._let_in: Recent[str, None] = Recent(_REMEMBERED)
 
     async def admit(self, request: Request) -> Request | Stop:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
@@ -98,7 +97,8 @@ class Doorkeeper:
         if standing.owns and brings_in:
             await self._ownership.let_in(place, request)
         if standing.owns or standing.state is AdmissionState.ALLOWED:
-            self._remember(request)
+            for name in _list_names(request):
+                self._let_in[name] = None
             return request
         for name in _list_names(request):
             self._let_in.pop(name, None)
@@ -147,13 +147,6 @@ class Doorkeeper:
             await self._ownership.access.keep_message(
                 place.platform, place.chat_id, request.text, thread=place.thread, now=request.now
             )
-
-    def _remember(self, request: Request) -> None:
-        for name in _list_names(request):
-            self._let_in[name] = None
-            self._let_in.move_to_end(name)
-        while len(self._let_in) > _REMEMBERED:
-            self._let_in.popitem(last=False)
 
 
 def _list_names(request: Request) -> frozenset[str]:
@@ -248,7 +241,7 @@ class Gates:
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
         self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
-        self._hurried: OrderedDict[str, float] = OrderedDict()
+        self._hurried: Recent[str, float] = Recent(_REMEMBERED)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or a Stop.
@@ -367,9 +360,6 @@ class Gates:
         if not is_searching and (before is None or now - before >= _PAUSE_SECONDS):
             return False
         self._hurried[who] = now
-        self._hurried.move_to_end(who)
-        if len(self._hurried) > _REMEMBERED:
-            self._hurried.popitem(last=False)
         return True
 
     def _claim_notice(self, request: Request, why: str = "") -> bool:

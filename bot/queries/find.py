@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from bot.app import App
 from bot.query_log import log_of, log_search
@@ -40,6 +40,7 @@ from engine.query.results import (
 from engine.values import Corpus
 
 _S = TypeVar("_S", bound=Snippet)
+_Search: TypeAlias = PersonalSearch | SocialSearch | PublishedSearch
 
 
 async def find(
@@ -203,29 +204,24 @@ def _build_empty_answer(query: Query, corpus: str, why: Message) -> QueryAnswer:
 
 async def personal_search(app: App, search: PersonalSearch) -> PersonalResult:
     """Search messages and notes. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _run_search(app, search, PersonalSnippet, limit=search.limit)
+    return await _run_search(app, search, PersonalSnippet)
 
 
 async def social_search(app: App, search: SocialSearch) -> SocialResult:
     """Search posts. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _run_search(
-        app, search, SocialSnippet, limit=search.limit, comments=search.comments
-    )
+    return await _run_search(app, search, SocialSnippet)
 
 
 async def published_search(app: App, search: PublishedSearch) -> PublishedResult:
     """Search articles. Raises CorpusNotFound, UsageError, storage errors."""
-    return await _run_search(app, search, PublishedSnippet, limit=search.limit)
+    return await _run_search(app, search, PublishedSnippet)
 
 
-async def _run_search(
-    app: App, search: SearchContract, snippet: type[_S], *, limit: int, comments: int = 0
-) -> SearchResult[_S]:
-    query = search.to_query()
+async def _run_search(app: App, search: _Search, snippet: type[_S]) -> SearchResult[_S]:
     answer = await log_search(
         SearchJob.FIND,
         search.query,
-        _find_in_corpus(app, search, query, limit=limit, comments=comments),
+        _find_in_corpus(app, search, search.to_query()),
         _log_found,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -234,11 +230,10 @@ async def _run_search(
     return result_of(search, answer, snippet)
 
 
-async def _find_in_corpus(
-    app: App, search: SearchContract, query: Query, *, limit: int, comments: int
-) -> QueryAnswer:
+async def _find_in_corpus(app: App, search: _Search, query: Query) -> QueryAnswer:
+    comments = search.comments if isinstance(search, SocialSearch) else 0
     corpus = await _choose_corpus(app, search, query)
-    answered = partial(answer_query, app, corpus, limit=limit, voice=True, comments=comments)
+    answered = partial(answer_query, app, corpus, limit=search.limit, voice=True, comments=comments)
     answer = await answered(query=query)
     if not isinstance(search, SocialSearch) or search.mixes:
         return answer

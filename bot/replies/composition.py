@@ -75,20 +75,15 @@ def variant_lines(variant: Variant, number: int, of: int, words: Words) -> Itera
 
 def source_lines(source: ComposedSource, words: Words) -> Iterator[str]:
     """Yield a source: its number, title and date, what it says, and its address."""
-    yield f"[{source.number}] {source_title(source, words)}"
+    yield f"[{source.number}] {' · '.join(source_facts(source, words))}"
     if source.quote:
         yield f"{_INDENT}“{source.quote}”"
     if source.passage.url:
         yield _INDENT + source.passage.url
 
 
-def source_title(source: ComposedSource, words: Words, *, names_corpus: bool = True) -> str:
-    """Return the title and date of a source, and where it comes from."""
-    return " · ".join(source_facts(source, words, names_corpus=names_corpus))
-
-
 def source_facts(source: ComposedSource, words: Words, *, names_corpus: bool = True) -> list[str]:
-    """Return the facts of which the title of a source consists."""
+    """Return the title and date of a source, and where it comes from."""
     passage = source.passage
     corpus = passage.corpus if names_corpus else None
     kind = words.say("web") if passage.kind is SourceKind.WEB else corpus or ""
@@ -110,20 +105,15 @@ def step_lines(composition: Composition, words: Words) -> Iterator[str]:
         facts = [words.say("{elapsed} ms", elapsed=words.number(round(step.elapsed_ms)))]
         if step.model:
             facts.append(step.model)
-        if step.usage:
-            facts += _describe_usage(step.usage, words)
+        usage = step.usage or Usage()
+        if tokens := (usage.prompt_tokens or 0) + (usage.completion_tokens or 0):
+            facts.append(words.count("{number} token", "{number} tokens", tokens))
+        if usage.cost_usd is not None:
+            facts.append(f"${usage.cost_usd:.4f}")
         facts += [f"{name} {number}" for name, number in step.figures.items() if number]
         yield f"{step.name.value}: {', '.join(facts)}"
         if step.skipped:
             yield _INDENT + words.render(step.skipped)
-
-
-def _describe_usage(usage: Usage, words: Words) -> Iterator[str]:
-    tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-    if tokens:
-        yield words.count("{number} token", "{number} tokens", tokens)
-    if usage.cost_usd is not None:
-        yield f"${usage.cost_usd:.4f}"
 
 
 def step_reply(task_id: int, step: StepName, words: Words) -> Reply:
@@ -181,29 +171,25 @@ def sources_reply(composition: Composition, words: Words, *, at: int) -> Reply:
 
 def reasons_reply(composition: Composition, words: Words, *, full: bool) -> Reply:
     """Return how it was made: what was left out and which steps were; `full` adds their cost."""
-    lines = list(_tell_making(composition, words))
+    lines = [
+        words.count(
+            "{number} passage is cited. Each number, date and quotation was found in the passage"
+            " that its sentence cites.",
+            "{number} passages are cited. Each number, date and quotation was found in a passage"
+            " that its sentence cites.",
+            len(composition.sources),
+        )
+    ]
+    if all(variant.checked for variant in composition.variants):
+        lines.append(words.say("A model compared each sentence with what it cites."))
+    else:
+        lines.append(words.say("No model compared the sentences with what they cite."))
+    lines += [words.render(step.skipped) for step in composition.steps if step.skipped]
     if composition.removed:
         lines += ["", words.say("Left out or changed:"), *removed_lines(composition, words)]
     if full:
         lines += ["", *step_lines(composition, words)]
     return Reply(words=words, text=cut("\n".join(lines), _LONGEST), inert=True)
-
-
-def _tell_making(composition: Composition, words: Words) -> Iterator[str]:
-    yield words.count(
-        "{number} passage is cited. Each number, date and quotation was found in the passage"
-        " that its sentence cites.",
-        "{number} passages are cited. Each number, date and quotation was found in a passage"
-        " that its sentence cites.",
-        len(composition.sources),
-    )
-    if all(variant.checked for variant in composition.variants):
-        yield words.say("A model compared each sentence with what it cites.")
-    else:
-        yield words.say("No model compared the sentences with what they cite.")
-    for step in composition.steps:
-        if step.skipped:
-            yield words.render(step.skipped)
 
 
 def draft_reply(composition: Composition, words: Words) -> Reply | None:

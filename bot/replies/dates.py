@@ -91,7 +91,10 @@ def say_lead_time(earlier: datetime, later: datetime, words: Words) -> str:
     It is in days below a month and in months below a year, rounded down, and never negative.
     """
     earlier, later = earlier.astimezone(UTC), later.astimezone(UTC)
-    years, months = divmod(_whole_months(earlier, later), 12) if earlier < later else (0, 0)
+    whole = (later.year - earlier.year) * 12 + later.month - earlier.month
+    if (later.day, later.time()) < (earlier.day, earlier.time()):
+        whole -= 1  # the last month has not ended
+    years, months = divmod(max(whole, 0), 12)
     counts = {"year": years, "month": months}
     if not years and not months:
         counts["day"] = max((later - earlier).days, 0)
@@ -99,12 +102,6 @@ def say_lead_time(earlier: datetime, later: datetime, words: Words) -> str:
     if len(lengths) == 2:
         return words.say("{years}, {months}", years=lengths[0], months=lengths[1])
     return lengths[0] if lengths else words.say("less than a day")
-
-
-def _whole_months(earlier: datetime, later: datetime) -> int:
-    begun = (later.year - earlier.year) * 12 + later.month - earlier.month
-    last_is_whole = (later.day, later.time()) >= (earlier.day, earlier.time())
-    return begun if last_is_whole else begun - 1
 
 
 def read_date(text: str) -> datetime:

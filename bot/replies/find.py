@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bot.i18n.words import Words, marked
-from bot.replies.buttons import place_text
 from bot.replies.limits import cut
 from bot.reply import HitView, Reply, format_signature, name_beside, name_flags, say_date
 from engine.answer.cited_answer import (
@@ -17,8 +16,11 @@ from engine.answer.cited_answer import (
 )
 from engine.query.query import Plan
 from engine.query.results import FindHit, Match, QueryAnswer
+from engine.search import Candidate, ItemPlace
 from engine.text.snippet import narrow_excerpt
 
+_LONGEST_TITLE = 100
+_LONGEST_HEADING = 60
 _INDENT = "   "
 _LONGEST_QUERY = 200
 _MORE = "…"
@@ -30,12 +32,39 @@ _LABELS = {
 }
 
 
+def place_text(place: ItemPlace, words: Words) -> str:
+    """Return "Title, p. 5 (15 of 40)", or the title and the last heading if there are no pages."""
+    title = cut(" ".join(place.title.split()), _LONGEST_TITLE)
+    if place.page_label and place.page_label != str(place.page):
+        return words.say(
+            "{title}, p. {label} ({page} of {pages})",
+            title=title,
+            label=place.page_label,
+            page=place.page,
+            pages=place.pages,
+        )
+    if place.page is not None:
+        last = place.last_page or place.page
+        if last > place.page:
+            return words.say(
+                "{title}, pp. {first}-{last}", title=title, first=place.page, last=last
+            )
+        return words.say("{title}, p. {page}", title=title, page=place.page)
+    heading = (place.heading or "").rpartition(" > ")[2]
+    if not heading or heading == place.title:
+        return title
+    return f"{title}, {cut(heading, _LONGEST_HEADING)}"
+
+
 def brief_find_reply(answer: QueryAnswer, words: Words, *, longest: int, after: int = 0) -> Reply:
     """Return the answer without scores: how many there are, and the hits beyond rank `after`.
 
     Texts longer than `longest` characters are cut.
     """
-    hits = tuple(_view_hit(hit, words, longest) for hit in answer.hits[after:])
+    hits = tuple(
+        _view(hit.document.candidate, hit.rank, _format_text(hit, longest), words)
+        for hit in answer.hits[after:]
+    )
     heading = _describe_found(answer, words).partition("\n")[0]
     left_out = after or len(hits) < answer.counts.passing
     if hits and left_out and answer.plan is not Plan.NEAREST:
@@ -53,9 +82,8 @@ def brief_find_reply(answer: QueryAnswer, words: Words, *, longest: int, after: 
     )
 
 
-def _view_hit(hit: FindHit, words: Words, longest: int) -> HitView:
-    candidate = hit.document.candidate
-    view = HitView.of(candidate, words, rank=hit.rank, text=_format_text(hit, longest))
+def _view(candidate: Candidate, rank: int, text: str, words: Words) -> HitView:
+    view = HitView.of(candidate, words, rank=rank, text=text)
     return replace(view, place=place_text(candidate.place, words)) if candidate.place else view
 
 
@@ -92,13 +120,10 @@ def _describe_found(answer: QueryAnswer, words: Words) -> str:
     if answer.expanded != answer.query:
         looked_for = cut(str(answer.expanded), _LONGEST_QUERY)
         sentence += "\n" + words.say("Looked for: {query}", query=looked_for)
-    left = answer.counts.passing - answer.counts.returned
-    return sentence if not left else f"{sentence}\n{_describe_rest(answer, words)}"
-
-
-def _describe_rest(answer: QueryAnswer, words: Words) -> str:
-    line = words.say("Shown: {number}.", number=words.number(answer.counts.returned))
-    return f"{line}{_left_out(answer, words)}"
+    if answer.counts.passing > answer.counts.returned:
+        shown = words.say("Shown: {number}.", number=words.number(answer.counts.returned))
+        sentence += f"\n{shown}{_left_out(answer, words)}"
+    return sentence
 
 
 def _left_out(answer: QueryAnswer, words: Words) -> str:
@@ -115,23 +140,12 @@ def _left_out(answer: QueryAnswer, words: Words) -> str:
 
 def _render_hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     candidate = hit.document.candidate
-    facts = [
-        *((place_text(candidate.place, words),) if candidate.place else ()),
-        *filter(
-            None,
-            (
-                say_date(candidate.created_at, candidate.dated_by, words),
-                format_signature(
-                    candidate.voice, candidate.author, in_item=candidate.place is not None
-                ),
-            ),
-        ),
-        *((hit.document.candidate.platform,) if hit.document.candidate.platform else ()),
-        *candidate.flags.names,
-        *(() if hit.score is None else (f"{hit.score:.2f}",)),
-        *_describe_similarity(hit, words),
-    ]
-    yield f"{hit.rank}. {' · '.join(facts)}"
+    facts = [*_name_origin(candidate, words), candidate.platform, *candidate.flags.names]
+    if hit.score is not None:
+        facts.append(f"{hit.score:.2f}")
+    if hit.similarity is not None:
+        facts.append(words.say("similarity {number}", number=f"{hit.similarity:.2f}"))
+    yield f"{hit.rank}. {' · '.join(filter(None, facts))}"
     yield from (f"{_INDENT}{line}" for line in _format_text(hit, longest).split("\n"))
     yield from (_INDENT + line for line in name_beside(candidate, words))
     if hit.elsewhere:
@@ -144,9 +158,13 @@ def _render_hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str
         yield _INDENT + ", ".join(_describe_matches(hit.matched, words))
 
 
-def _describe_similarity(hit: FindHit, words: Words) -> Iterator[str]:
-    if hit.similarity is not None:
-        yield words.say("similarity {number}", number=f"{hit.similarity:.2f}")
+def _name_origin(candidate: Candidate, words: Words) -> list[str | None]:
+    """Return where in an item a text stands, its date, and its author, as far as they are known."""
+    return [
+        place_text(candidate.place, words) if candidate.place else None,
+        say_date(candidate.created_at, candidate.dated_by, words),
+        format_signature(candidate.voice, candidate.author, in_item=candidate.place is not None),
+    ]
 
 
 def _format_text(hit: FindHit, longest: int | None) -> str:
@@ -161,19 +179,15 @@ def _format_text(hit: FindHit, longest: int | None) -> str:
 
 def _describe_matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
     """Yield each matched word or phrase once, with its count, alias and field."""
-    for (term, alias_of), parts in _by_term(matches).items():
+    by_term: dict[tuple[str, str | None], list[Match]] = {}
+    for match in matches:
+        by_term.setdefault((match.term, match.alias_of), []).append(match)
+    for (term, alias_of), parts in by_term.items():
         named = term if alias_of is None else f"{alias_of} → {term}"
         facts = [named, f"×{min(part.count for part in parts)}"]
         if not any("text" in part.fields for part in parts):
             facts.append(words.say("(in what it answers)"))
         yield " ".join(facts)
-
-
-def _by_term(matches: Sequence[Match]) -> dict[tuple[str, str | None], list[Match]]:
-    found: dict[tuple[str, str | None], list[Match]] = {}
-    for match in matches:
-        found.setdefault((match.term, match.alias_of), []).append(match)
-    return found
 
 
 def answer_label(answer: CitedAnswer, words: Words) -> str | None:
@@ -201,24 +215,23 @@ def _answer_lines(answer: CitedAnswer, words: Words) -> list[str]:
     label = answer_label(answer, words)
     lines = [label] if label else []
     if answer.outcome is AnswerOutcome.SILENT:
-        return [*lines, _count_texts_read(answer, words)]
+        read = words.count("{number} text was read.", "{number} texts were read.", answer.passages)
+        return [*lines, read]
     if answer.outcome is AnswerOutcome.EXTRACTED:
-        return [*lines, *(quoted_line(sentence, answer, words) for sentence in answer.sentences)]
+        return [
+            *lines,
+            *(_quote_sentence(sentence, answer, words) for sentence in answer.sentences),
+        ]
     return [*lines, answer.text] if answer.sentences else lines
 
 
-def quoted_line(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
-    """Return a sentence of a source with its mark, and the labels of the source."""
-    return " · ".join((str(sentence), *quote_labels(sentence, answer, words)))
-
-
-def quote_labels(sentence: Sentence, answer: CitedAnswer, words: Words) -> tuple[str, ...]:
-    """Return the labels of the sources of a sentence, if it is in their words."""
+def _quote_sentence(sentence: Sentence, answer: CitedAnswer, words: Words) -> str:
+    """Return a sentence with its mark; if it is in the words of sources, with their labels."""
     cited = [
         source for source in answer.sources if sentence.quoted and source.number in sentence.sources
     ]
     flags = (flag for source in cited for flag in source.passage.hit.candidate.flags.names)
-    return name_flags(flags, words)
+    return " · ".join((str(sentence), *name_flags(flags, words)))
 
 
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
@@ -227,39 +240,24 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     lines = _answer_lines(answer, words)
     if answer.notice and not extracted:
         lines += ["", words.render(answer.notice)]
-    hits = tuple(_source_view(source, answer, words) for source in answer.sources)
-    return Reply(words=words, text="\n".join(lines), hits=hits, inert=True)
-
-
-def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitView:
-    candidate = source.passage.hit.candidate
-    view = HitView.of(candidate, words, rank=source.number, text=_cited_text(source, answer))
-    place = place_text(candidate.place, words) if candidate.place else None
+    views = (
+        _view(source.passage.hit.candidate, source.number, _cited_text(source, answer), words)
+        for source in answer.sources
+    )
     # Of an archive with one voice, everybody knows whose texts they are.
-    return replace(view, place=place, small=True, signed=view.voice is None and place is None)
-
-
-def _count_texts_read(answer: CitedAnswer, words: Words) -> str:
-    return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
+    hits = tuple(
+        replace(view, small=True, signed=view.voice is None and view.place is None)
+        for view in views
+    )
+    return Reply(words=words, text="\n".join(lines), hits=hits, inert=True)
 
 
 def _render_source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     candidate = source.passage.hit.candidate
-    facts = [
-        *((place_text(candidate.place, words),) if candidate.place else ()),
-        *filter(
-            None,
-            (
-                say_date(candidate.created_at, candidate.dated_by, words),
-                format_signature(
-                    candidate.voice, candidate.author, in_item=candidate.place is not None
-                ),
-            ),
-        ),
-        *name_flags(candidate.flags.names, words),
-        *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
-    ]
-    yield f"[{source.number}] {' · '.join(facts)}"
+    facts = [*_name_origin(candidate, words), *name_flags(candidate.flags.names, words)]
+    if len(answer.corpora) > 1:
+        facts.append(source.passage.corpus)
+    yield f"[{source.number}] {' · '.join(filter(None, facts))}"
     yield _INDENT + _cited_text(source, answer)
     if candidate.url:
         yield _INDENT + candidate.url

@@ -66,14 +66,16 @@ def prophecy_reply(
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # the notice says it for the whole answer
         views = [replace(view, label_unjudged=False) for view in views]
-    stands_above = compact and pasted and _is_written(headline)
+    shown = " ".join((headline.text or headline.original).split())
+    # The asker wrote the headline just above, rather than a link to it.
+    stands_above = compact and pasted and shown in " ".join(headline.original.split())
     if compact:
         signed = len({view.signature for view in views}) > 1
         small = partial(replace, small=True, signed=signed, why=None)
         views[1:] = map(small, views[1:])
     return Reply(
         words=words,
-        headline=None if stands_above else _shown_headline(headline),
+        headline=None if stands_above else cut(shown, _LONGEST_HEADLINE) or None,
         text=_format_introduction(prophecy, words, near=near)
         if hits
         else _explain_nothing(prophecy, words),
@@ -81,15 +83,6 @@ def prophecy_reply(
         notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
     )
-
-
-def _shown_headline(headline: Headline) -> str | None:
-    return cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE) or None
-
-
-def _is_written(headline: Headline) -> bool:
-    """Return whether the asker wrote the headline, rather than a link to it."""
-    return " ".join(headline.text.split()) in " ".join(headline.original.split())
 
 
 def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:
@@ -123,7 +116,7 @@ def say_heading(hits: Iterable[Hit], words: Words) -> str:
 
 def _show_part(hit: Hit, place: ItemPlace, words: Words) -> tuple[str, str]:
     """Return the text of a part of an item, around the words it was found by, and its place."""
-    from bot.replies.buttons import place_text  # noqa: PLC0415 - few corpora hold parts of items
+    from bot.replies.find import place_text  # noqa: PLC0415 - few corpora hold parts of items
     from engine.answer.cited_answer import Passage, Wording  # noqa: PLC0415 - as above
 
     window = Wording.of([Passage(corpus="", hit=hit)]).window(hit.candidate.text, _PART_LENGTH)
@@ -238,12 +231,10 @@ def _find_written(hit: Hit, term: Term) -> str | None:
     """Return the word of a hit that a term found, which may be its stem, or None."""
     if term.shown not in hit.matched:
         return None
-    words = _WORD.findall(hit.candidate.text)
-    return next((word for word in words if _has_stem(word, term.word)), None)
-
-
-def _has_stem(written: str, stem: str) -> bool:
-    return any(folded.startswith(stem) for folded in folded_words(written))
+    for word in _WORD.findall(hit.candidate.text):
+        if any(folded.startswith(term.word) for folded in folded_words(word)):
+            return str(word)
+    return None
 
 
 def _describe_aliases(terms: Iterable[Term], words: Words) -> str:

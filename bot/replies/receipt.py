@@ -90,8 +90,16 @@ def _describe_reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
 
 def render_receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
+    candidates = words.count(
+        "{number} candidate from {corpus}; it covers {share} of what the headline's words weigh.",
+        "{number} candidates from {corpus}; the best one covers {share} of what the"
+        " headline's words weigh.",
+        len(prophecy.candidates),
+        corpus=prophecy.corpus,
+        share=f"{prophecy.coverage:.0%}",
+    )
     lines = [
-        _count_candidates(prophecy, words),
+        candidates,
         *_describe_meaning(prophecy, words),
         *_describe_expansion(prophecy.expansion, words),
         *_describe_verdict(prophecy.verdict, words),
@@ -101,18 +109,6 @@ def render_receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str
     for hit in hits:
         lines += ["", *_describe_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
     return "\n".join(lines)
-
-
-def _count_candidates(prophecy: Prophecy, words: Words) -> str:
-    """Return how many candidates there were, and how much of the headline the best one covers."""
-    return words.count(
-        "{number} candidate from {corpus}; it covers {share} of what the headline's words weigh.",
-        "{number} candidates from {corpus}; the best one covers {share} of what the"
-        " headline's words weigh.",
-        len(prophecy.candidates),
-        corpus=prophecy.corpus,
-        share=f"{prophecy.coverage:.0%}",
-    )
 
 
 def _describe_meaning(prophecy: Prophecy, words: Words) -> Iterator[str]:
@@ -233,9 +229,7 @@ def named_figures(figures: Mapping[str, float | None], words: Words) -> str:
 
 def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
     """Return lines that explain how the answer was made and why it contains each of `hits`."""
-    lines = [words.say("Query: {query}", query=_format_query(receipt.canonical))]
-    if receipt.expanded != receipt.canonical:
-        lines.append(words.say("Looked for: {query}", query=_format_query(receipt.expanded)))
+    lines = _describe_query(receipt, words)
     if receipt.filters:
         filters = _format_query(" ".join(receipt.filters))
         lines.append(words.say("Filters: {filters}", filters=filters))
@@ -248,9 +242,7 @@ def find_receipt(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
 
 def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> str:
     """Return in words how the answer was made and why it contains each of `hits`."""
-    lines = [words.say("Query: {query}", query=_format_query(receipt.canonical))]
-    if receipt.expanded != receipt.canonical:
-        lines.append(words.say("Looked for: {query}", query=_format_query(receipt.expanded)))
+    lines = _describe_query(receipt, words)
     plan = next((reason for plan, reason in _PLANS.items() if plan == receipt.plan), None)
     if plan:
         lines.append(words.say(plan))
@@ -259,6 +251,13 @@ def find_reasons(receipt: Receipt, hits: Sequence[HitReceipt], words: Words) -> 
         matched = ", ".join(dict.fromkeys(_name_match(match) for match in hit.matched))
         lines.append(f"{hit.rank}. {matched}".strip())
     return "\n".join(lines)
+
+
+def _describe_query(receipt: Receipt, words: Words) -> list[str]:
+    lines = [words.say("Query: {query}", query=_format_query(receipt.canonical))]
+    if receipt.expanded != receipt.canonical:
+        lines.append(words.say("Looked for: {query}", query=_format_query(receipt.expanded)))
+    return lines
 
 
 def _format_query(text: str) -> str:
@@ -293,12 +292,10 @@ def _hit_receipt(hit: HitReceipt, words: Words) -> Iterator[str]:
         )
     else:
         yield words.say("{rank}. score {score}", rank=hit.rank, score=f"{hit.score:.2f}")
-    yield from (_INDENT + _format_match(match) for match in hit.matched)
+    for match in hit.matched:
+        fields = ", ".join(match.fields)
+        yield f"{_INDENT}{_name_match(match)} ×{match.count} ({fields}): {match.score:.2f}"
 
 
 def _name_match(match: MatchedTerm) -> str:
     return match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
-
-
-def _format_match(match: MatchedTerm) -> str:
-    return f"{_name_match(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"

@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.card import Shape, can_draw
 from bot.i18n.words import LANGUAGES, Words, marked
-from bot.replies.buttons import place_text
 from bot.replies.dates import say_lead_time
+from bot.replies.find import place_text
 from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from bot.reply import HitView, format_signature, name_flags, say_date

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from bot.card import Card, Shape, draw_apart, require_pictures
-from bot.commands.plain_messages import is_remark
+from bot.commands.headline_detection import is_remark
 from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView

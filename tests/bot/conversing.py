@@ -13,7 +13,7 @@ from zlib import crc32
 
 from bot.adapter import DeliveryError
 from bot.commands import Registry, standard_commands
-from bot.commands.intent_judgment import IntentJudge
+from bot.commands.intents import IntentJudge
 from bot.commands.rights import Ownership
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Doorkeeper

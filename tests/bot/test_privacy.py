@@ -33,9 +33,8 @@ from bot.app import App, open_app
 from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
-from bot.commands.intent_judgment import IntentJudge
-from bot.commands.intents import Intent
-from bot.commands.pasted import read_pasted
+from bot.commands.headline_detection import read_pasted
+from bot.commands.intents import Intent, IntentJudge
 from bot.console.screen import Output
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask

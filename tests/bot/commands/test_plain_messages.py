@@ -5,10 +5,16 @@ import re
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.addressing import interpret_message
 from bot.commands.dialogue_acts import interpret_text
-from bot.commands.headline_detection import is_plain_news, talks_to_somebody
-from bot.commands.plain_messages import MessageKind, classify_message, is_remark, may_wait
+from bot.commands.headline_detection import (
+    MessageKind,
+    classify_message,
+    is_plain_news,
+    is_remark,
+    may_wait,
+    talks_to_somebody,
+)
+from bot.commands.plain_messages import interpret_message
 from bot.request import Place, RepliedMessage, Trigger, split_around
 from bot.settings.model import ChatSettings
 from db.pool import Database

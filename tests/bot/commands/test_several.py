@@ -3,7 +3,7 @@
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.plain_messages import split_headlines
+from bot.commands.headline_detection import split_headlines
 from bot.request import RepliedMessage, Trigger
 from db.pool import Database
 from engine.errors import FetchFailed

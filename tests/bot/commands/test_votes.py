@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.votes import page_of
+from bot.commands.why import page_of
 from bot.reply import Reply
 from bot.request import Person, Trigger
 from db.pool import Database
