@@ -11,12 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bot.adapter import AdapterStatus, Poster
+from bot.adapter import AdapterStatus, Poster, traits_of
 from bot.app import App
 from bot.commands.rights import CODE_SHOWN
 from bot.conversation.conversation import Conversation
 from bot.settings import Settings
-from bot.traits import traits_of
 from db.chat.chats import Chats
 
 if TYPE_CHECKING:

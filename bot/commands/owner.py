@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from bot.adapter import traits_of
 from bot.app import App
 from bot.commands.registry import Command, too_old
 from bot.commands.rights import LOOKS, Act, Effect, Ownership, decision_button
@@ -13,7 +14,6 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Person, Place, Request, Trigger
-from bot.traits import traits_of
 from db.chat.chats import Access, UsageCount
 from engine.budget import BudgetSource
 from engine.chat import Admission, AdmissionState

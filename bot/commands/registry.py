@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from bot.adapter import traits_of
 from bot.app import App
 from bot.commands.addressing import apply_judgment, interpret_message
 from bot.commands.intents import Intent
@@ -24,7 +25,6 @@ from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger
-from bot.traits import traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.corpora import meant_corpora

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from functools import partial
 
+from bot.adapter import traits_of
 from bot.app import App
 from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Place, Request, Trigger
-from bot.traits import traits_of
 from db.chat.chats import Access
 from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner
 from engine.corpora import no_corpora

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+from bot.adapter import traits_of
 from bot.app import App
 from bot.commands.registry import Command, find_answer, too_old
 from bot.commands.rights import LOOKS, Act, Effect
@@ -14,7 +15,6 @@ from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
 from bot.reply import VOTE_UP, Action, Button, ItemView, Reply, reply_aside
 from bot.request import Request
-from bot.traits import traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer, Chat, Favourite, Tally
 

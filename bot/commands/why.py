@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bot.adapter import traits_of
 from bot.app import App
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old
 from bot.commands.rights import COUNTED, LOOKS
@@ -14,7 +15,6 @@ from bot.replies.picture import picture_answer
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
 from bot.reply import Action, HitView, Reply, reply_aside
 from bot.request import Request, Trigger
-from bot.traits import traits_of
 from db.chat.answers import Answers
 from db.chat.chats import Quotas
 from engine.chat import Answer

@@ -5,11 +5,11 @@ from functools import partial
 from itertools import chain, islice
 from typing import TypeAlias
 
+from bot.adapter import traits_of
 from bot.card import can_draw
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from bot.reply import Action, Button
-from bot.traits import traits_of
 from engine.chat import Answer, Tally
 from engine.search import ItemPlace
 
