@@ -102,7 +102,7 @@ _OUTSIDE = (
     "engine.embed",
     "bot.cli",
     "bot.settings",
-    "bot.logs",
+    "bot.console.logs",
 )
 _EMPTY: Sequence[tuple[object, Callable[[], object]]] = (
     (int, lambda: 100),

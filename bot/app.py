@@ -1,14 +1,14 @@
 """The composition root: opens and wires the services of a command, and closes them in order."""
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from bot.archive_loader import ArchiveLoader
-from bot.database import bring_up_to_date, open_with_server
 from bot.evidence import (
     Embedders,
     LazyWebSearch,
@@ -25,11 +25,15 @@ from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.logs import SearchJob
-from db.pool import Database
+from db.migrate import check_migrations
+from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
 from engine.corpora import chosen_corpora, resolve_corpus
+from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.glossary.groups import fold_terms
+from engine.ingest.records import TableLayout
+from engine.messages import join_messages
 from engine.ports import Descriptions, PhraseIndex
 from engine.process_pool import ProcessPool
 from engine.prophecy.meaning import Meaning
@@ -48,6 +52,45 @@ if TYPE_CHECKING:
     from engine.prophecy.expand import Phrases
 
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedArchive:
+    """A file that waits under a `key`: what it holds, and which corpus it would fill; how it is
+    read, if it is a table of which something was guessed; and what is in it and not read."""
+
+    key: str
+    kind: Kind  # of the corpus: personal as soon as anything is
+    kinds: tuple[Kind, ...]  # of what it holds
+    corpus: str
+    is_known: bool  # there is a corpus of that name
+    table: TableLayout | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedArchive:
+    """The corpus that a file was loaded into. `other_language` is that of texts which it reads in
+    another one, as `ingest --language` names it."""
+
+    corpus: Corpus
+    other_language: str | None = None
+
+
+class ArchiveLoader(Protocol):
+    """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
+    zone are read in `zone`; of others it is None."""
+
+    async def receive(
+        self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
+    ) -> OfferedArchive:
+        """Keep a file for a day, and tell what it holds. Raises PresagioError."""
+
+    async def load(self, key: str, *, zone: str | None) -> LoadedArchive | None:
+        """Load a file; return None if it is gone. Raises PresagioError."""
+
+    def drop(self, key: str) -> None:
+        """Delete a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,3 +305,82 @@ def _open_feed_lookup(fetcher: "Callable[[], Fetcher]", stack: AsyncExitStack) -
     stack.push_async_callback(parser.aclose)
     limits = replace(FEED_LIMITS, seconds=_LOOKUP_SECONDS)
     return FeedLookup(fetcher=fetcher(), parser=parser, limits=limits)
+
+
+@asynccontextmanager
+async def open_with_server(
+    settings: Settings, progress: Callable[[str], None]
+) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
+    """Open the configured database, or the embedded one, which is started if necessary, and yield
+    it with its server, which is None for an external one.
+
+    `progress` is called with a sentence before each slow step. Raises storage errors.
+    """
+    async with AsyncExitStack() as stack:
+        url, server = settings.database.url.get_secret_value(), None
+        if not url:
+            embedded = run_embedded(settings.data_dir, progress)
+            server = await stack.enter_async_context(embedded)
+            url = server.url()
+        seconds = settings.database.command_timeout
+        pool = PoolSettings(
+            size=settings.database.pool_size, command_timeout=seconds, statement_timeout=seconds
+        )
+        database = await Database.open(url, pool)
+        stack.push_async_callback(database.close)
+        yield database, server
+
+
+async def bring_up_to_date(
+    settings: Settings,
+    database: Database,
+    server: EmbeddedServer | None,
+    progress: Callable[[str], None],
+) -> list[str]:
+    """Run the migrations that are missing and return their names.
+
+    What the embedded database holds is backed up before. Raises storage errors, InputError.
+    """
+    if server is None:
+        return await database.migrate()
+    async with database.connection() as connection:
+        if not await check_migrations(connection):
+            return []
+    from db.backup import upgrade_database
+
+    return await upgrade_database(database, settings.data_dir, progress=progress)
+
+
+@asynccontextmanager
+async def run_embedded(
+    data_dir: Path, progress: Callable[[str], None]
+) -> AsyncIterator[EmbeddedServer]:
+    """Run the embedded server. An error in the block takes precedence over one at release."""
+    server = EmbeddedServer(data_dir, progress=progress)
+    try:
+        await _to_its_end(server.acquire)
+        yield server
+    except (StorageInterrupted, StorageUnreachable) as error:
+        full = server.find_lack_of_room()
+        with suppress(StorageError):
+            await _to_its_end(server.release)
+        if full:
+            full.fix = join_messages(full.fix, error.stays)
+            raise full from error
+        raise
+    except BaseException:
+        with suppress(StorageError):
+            await _to_its_end(server.release)
+        raise
+    await _to_its_end(server.release)
+
+
+async def _to_its_end(work: Callable[[], None]) -> None:
+    """Run blocking work in a thread and wait for its end, even when cancelled: a server that was
+    started in the meantime must be known to the code that stops it."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.gather(thread, return_exceptions=True)
+        raise

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from bot.query_log import current_source
@@ -31,6 +32,7 @@ from engine.values import Corpus
 if TYPE_CHECKING:
     from engine.embed.local import LocalEmbedder
     from engine.embed.remote import RemoteEmbedder
+    from engine.llm.spending import Account
     from engine.web.gather import WebGatherer
     from engine.web.providers import HttpSearch
     from engine.web.results import WebFindings
@@ -160,49 +162,39 @@ def open_rerankers(
         stack.push_async_callback(encoder.aclose)
         return lambda _: encoder
     if rerank.backend == "remote":
-        return _RemoteRerankers(settings, database, local, stack)
+        return _open_remote_rerankers(settings, database, local, stack)
     return local
 
 
-class _RemoteRerankers:
-    """Opens the client of the endpoint on first use."""
+def _open_remote_rerankers(
+    settings: Settings, database: Database, local: Rerankers, stack: AsyncExitStack
+) -> Rerankers:
+    """Return what reranks by an endpoint, or with `local` what may not be sent there."""
+    key = reveal_secret(settings.secrets.rerank_api_key)
+    endpoint_of(settings.rerank, key)  # raises SettingsError now
+    consent = Consent(
+        base_url=settings.rerank.base_url,
+        setting="[rerank] private_corpora",
+        private_corpora=settings.rerank.private_corpora,
+    )
 
-    def __init__(
-        self, settings: Settings, database: Database, local: Rerankers, stack: AsyncExitStack
-    ) -> None:
-        self._key = reveal_secret(settings.secrets.rerank_api_key)
-        endpoint_of(settings.rerank, self._key)  # raises SettingsError now
-        self._settings, self._database = settings, database
-        self._local, self._stack = local, stack
-        self._consent = Consent(
-            base_url=settings.rerank.base_url,
-            setting="[rerank] private_corpora",
-            private_corpora=settings.rerank.private_corpora,
-        )
-        self._opened: Reranker | None = None
+    @cache  # opened on first use
+    def open_remote() -> Reranker:
+        from engine.rerank import RemoteReranker
 
-    def __call__(self, corpora: Sequence[Corpus]) -> Reranker:
+        account = _open_account(settings, database)
+        remote = RemoteReranker(settings.rerank, api_key=key, account=account, clock=_read_clock)
+        stack.push_async_callback(remote.aclose)
+        return remote
+
+    def choose(corpora: Sequence[Corpus]) -> Reranker:
         try:
-            self._consent.require(corpora)
+            consent.require(corpora)
         except CorpusWithheld:  # nothing is missing: it is ordered here
-            return self._local(corpora)
-        if self._opened is None:
-            from db.model_cache import Ledger
-            from engine.llm.spending import Account
-            from engine.rerank import RemoteReranker
+            return local(corpora)
+        return open_remote()
 
-            self._opened = opened = RemoteReranker(
-                self._settings.rerank,
-                api_key=self._key,
-                account=Account(
-                    Ledger(self._database),
-                    Budget.for_embeddings(self._settings.llm),
-                    current_source,
-                ),
-                clock=lambda: datetime.now(UTC),
-            )
-            self._stack.push_async_callback(opened.aclose)
-        return self._opened
+    return choose
 
 
 def open_embedders(
@@ -221,7 +213,7 @@ def open_embedders(
         vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
     if embeddings.backend == "remote":
-        return _Remote(settings, database, stack)
+        return _open_remote_embedders(settings, database, stack)
     if embeddings.backend == "null":
         return None
     # This imports no model; the model is loaded with the first text.
@@ -303,45 +295,54 @@ def no_embedder(_: Corpus) -> Embedder:
 
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
-    from db.model_cache import Ledger
     from engine.embed.remote import RemoteEmbedder
-    from engine.llm.spending import Account
 
     return RemoteEmbedder(
         settings.embeddings,
         api_key=reveal_secret(settings.secrets.embeddings_api_key),
-        account=Account(Ledger(database), Budget.for_embeddings(settings.llm), current_source),
-        clock=lambda: datetime.now(UTC),
+        account=_open_account(settings, database),
+        clock=_read_clock,
     )
 
 
-class _Remote:
-    """Opens the client of an endpoint on first use, as searches by words do not need it.
+def _open_remote_embedders(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> Embedders:
+    """Return what embeds by an endpoint, and sends nothing of a corpus that it may not read."""
+    # Raises SettingsError now rather than at the first search.
+    endpoint_of(settings.embeddings, reveal_secret(settings.secrets.embeddings_api_key))
+    consent = Consent(
+        base_url=settings.embeddings.base_url,
+        setting="[embeddings] private_corpora",
+        private_corpora=settings.embeddings.private_corpora,
+    )
 
-    A corpus that the endpoint may not read gets an embedder that sends nothing.
-    """
+    @cache  # opened on first use, as searches by words do not need it
+    def open_remote() -> "RemoteEmbedder":
+        remote = remote_embedder(settings, database)
+        stack.push_async_callback(remote.aclose)
+        return remote
 
-    def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
-        # Raises SettingsError now rather than at the first search.
-        endpoint_of(settings.embeddings, reveal_secret(settings.secrets.embeddings_api_key))
-        self._settings = settings
-        self._consent = Consent(
-            base_url=settings.embeddings.base_url,
-            setting="[embeddings] private_corpora",
-            private_corpora=settings.embeddings.private_corpora,
-        )
-        self._database = database
-        self._stack = stack
-        self._opened: RemoteEmbedder | None = None
-
-    def __call__(self, corpus: Corpus) -> Embedder:
-        if self._opened is None:
-            self._opened = remote_embedder(self._settings, self._database)
-            self._stack.push_async_callback(self._opened.aclose)
+    def choose(corpus: Corpus) -> Embedder:
+        remote = open_remote()
         try:
-            self._consent.require([corpus])
+            consent.require([corpus])
         except CorpusWithheld as refusal:
             from engine.embed.remote import WithheldEmbedder
 
-            return WithheldEmbedder(self._opened.name, refusal)
-        return self._opened
+            return WithheldEmbedder(remote.name, refusal)
+        return remote
+
+    return choose
+
+
+def _open_account(settings: Settings, database: Database) -> "Account":
+    """Return the account that embeddings and reranking are paid from."""
+    from db.model_cache import Ledger
+    from engine.llm.spending import Account
+
+    return Account(Ledger(database), Budget.for_embeddings(settings.llm), current_source)
+
+
+def _read_clock() -> datetime:
+    return datetime.now(UTC)

@@ -113,7 +113,8 @@ class GlossaryService:
         fresh = await self._list_unheard(corpus, answer.pairs)
         stored: dict[GroupStatus, list[SuggestedPair]] = {status: [] for status in GroupStatus}
         for pair in fresh:
-            status = self._choose_status(pair)
+            trusted = self.app.settings.glossary.approve_sure and pair.sure
+            status = GroupStatus.APPROVED if trusted else GroupStatus.PENDING
             if await self.groups.propose(
                 corpus, pair.terms, sure=pair.sure, status=status, now=now
             ):
@@ -125,10 +126,6 @@ class GlossaryService:
             left_out=len(answer.pairs) - sum(map(len, stored.values())),
             answer=answer,
         )
-
-    def _choose_status(self, pair: SuggestedPair) -> GroupStatus:
-        trusted = self.app.settings.glossary.approve_sure and pair.sure
-        return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
     async def _list_terms(self, corpus: Corpus) -> list[AskedTerm]:
         """Return the terms to ask about: of failed searches first, then frequent in the corpus."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Never
 
 from bot.adapter import AdapterFailed, Poster
 from bot.app import App
-from bot.checks import tell_what_is_missing
 from bot.commands import Registry, standard_commands
 from bot.commands.intents import IntentJudge, load_classifier
 from bot.commands.rights import Ownership
@@ -25,6 +24,8 @@ from bot.platforms import (
     Service,
     create_posters,
     create_services,
+    find_platforms,
+    how_to_own,
     list_platforms,
 )
 from bot.reply import MAX_HITS
@@ -34,8 +35,10 @@ from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.embedded.server import EmbeddedServer, keep_running
 from db.lease import Lease
+from engine.corpora import NO_ARCHIVE, holds_archive
 from engine.errors import PresagioError, explain_error
 from engine.fetch.client import Fetcher
+from engine.values import Corpus
 
 if TYPE_CHECKING:
     from bot.web.metrics import Metrics
@@ -115,14 +118,14 @@ async def stop_all(
     )
     if not drained:
         tell("Some answers were not finished; their events may be delivered again.")
-    for closed in await asyncio.gather(*map(_close_service, everybody), return_exceptions=True):
+
+    async def close(service: Service | Poster) -> None:
+        async with asyncio.timeout(_CLOSE_SECONDS + 1):
+            await (service.close() if isinstance(service, Poster) else service.stop(_CLOSE_SECONDS))
+
+    for closed in await asyncio.gather(*map(close, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
             logger.warning("an adapter was not closed: %s", explain_error(closed))
-
-
-async def _close_service(service: Service | Poster) -> None:
-    async with asyncio.timeout(_CLOSE_SECONDS + 1):
-        await (service.close() if isinstance(service, Poster) else service.stop(_CLOSE_SECONDS))
 
 
 async def serve(
@@ -155,7 +158,12 @@ async def serve(
         posters = create_posters(app.settings, app.chats)
         app = replace(app, posters={poster.platform: poster for poster in posters})
         ownership = Ownership(app, commands.write_as_typed)
-        troubles = _collect_troubles(app, platforms, now)
+        troubles = Troubles(
+            app.database, platforms=platforms, admins=app.settings.chat.admins, now=now
+        )
+        for reporting in (app.client, app.web):
+            if reporting:
+                reporting.report_to(troubles.report)
         conversation = _create_conversation(app, claims, commands, ownership, troubles)
         services = create_services(app, conversation, now)
         port = _create_port(app, metrics, services, now=now, tell=tell)
@@ -175,7 +183,12 @@ async def serve(
         )
         if metrics:
             metrics.job_ages = jobs.watchdog.ages
-        _log_start(app, services)
+        fields = {
+            "version": version("presagio"),
+            "faces": ",".join(services),
+            "database": "own" if app.server is None else "embedded",
+        }
+        logger.info("started", extra={"fields": fields})
         watching += [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watchdog.watch()),
@@ -193,6 +206,36 @@ async def serve(
             jobs=jobs,
         )
         raise AdapterFailed("Nothing is left to serve.", fix="Mend what is said above.")
+
+
+async def tell_what_is_missing(
+    corpora: Sequence[Corpus],
+    platforms: Collection[str],
+    ownership: Ownership,
+    tell: Callable[[str], None],
+    *,
+    open: bool,  # noqa: A002 - the word of the settings
+    wants_chat: bool,
+    now: datetime,
+) -> None:
+    """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
+
+    An `open` bot answers everybody and needs no owner. Who asked for the page alone need not have
+    a chat: then `wants_chat` is false. Raises StorageError.
+    """
+    if not holds_archive(corpora):
+        tell(NO_ARCHIVE)
+    if not platforms and wants_chat:
+        tokens = ", or ".join(
+            " and ".join(token.variable for token in platform.tokens)
+            for platform in find_platforms().values()
+        )
+        tell(f"No chat is set up. Set {tokens}, or run: presagio setup")
+    if open:
+        return
+    for platform in platforms:
+        if code := await ownership.code(platform, now=now):
+            tell(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
 
 
 async def _listen_until_stopped(
@@ -238,15 +281,6 @@ def _create_conversation(
         report=troubles.report,
         patience=_PATIENCE,
     )
-
-
-def _collect_troubles(app: App, platforms: Sequence[str], now: Callable[[], datetime]) -> Troubles:
-    """Return the troubles to tell the operators of; those of the model and the web search too."""
-    troubles = Troubles(app.database, platforms=platforms, admins=app.settings.chat.admins, now=now)
-    for reporting in (app.client, app.web):
-        if reporting:
-            reporting.report_to(troubles.report)
-    return troubles
 
 
 def _create_port(
@@ -304,15 +338,6 @@ async def _watch_server(server: EmbeddedServer) -> AsyncIterator["asyncio.Task[N
     finally:
         watching.cancel()
         await asyncio.wait({watching})
-
-
-def _log_start(app: App, adapters: Collection[str]) -> None:
-    fields = {
-        "version": version("presagio"),
-        "faces": ",".join(adapters),
-        "database": "own" if app.server is None else "embedded",
-    }
-    logger.info("started", extra={"fields": fields})
 
 
 async def _delete_expired(app: App, claims: EventClaims, now: Callable[[], datetime]) -> Never:

@@ -13,6 +13,7 @@ DEMO_CORPUS = "demo"
 NEWS_CORPUS = "news"
 # Names that chats choose with, which no new corpus may have: every archive, and the usual one.
 ALL, USUAL = "all", "default"
+NO_ARCHIVE = "There is no archive to search yet. Load one: presagio ingest FILE"
 _MOST_AT_ONCE = 200  # corpora of one search: some 15 ms each
 _ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
 # A request that names no corpus gets an archive; the demonstration only if there is no archive.
@@ -128,6 +129,11 @@ class Document:
 def role_of_new(name: str) -> CorpusRole:
     """Return the role of a new corpus with this name."""
     return _ROLES.get(name, CorpusRole.ARCHIVE)
+
+
+def holds_archive(corpora: Sequence[Corpus]) -> bool:
+    """Tell whether there is anything to search but news."""
+    return any(corpus.role is not CorpusRole.NEWS for corpus in corpora)
 
 
 def resolve_corpus(

@@ -13,8 +13,8 @@ from bot.cli.shared import (
     Json,
     NoLlm,
     SearchMode,
+    TextArgument,
     command_of,
-    parse_string,
 )
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 async def write_answer(
     app: "App",
-    question: Annotated[
-        str, typer.Argument(help="The question, in quotes.", callback=parse_string)
-    ],
+    question: Annotated[str, TextArgument(help="The question, in quotes.")],
     *,
     corpus: CorpusNames = None,
     kind: Annotated[Kind | None, typer.Option("--kind", help="All corpora of this kind.")] = None,

@@ -11,7 +11,8 @@ from bot.cli.shared import (
     CorpusNames,
     Json,
     NoWeb,
-    parse_string,
+    TextArgument,
+    TextOption,
     read_clock,
     run_in_app,
     spread_options,
@@ -41,12 +42,7 @@ class ComposeOptions:
     ] = 1
     no_web: NoWeb = False
     language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            help="To write in, such as es. Default: the prompt's.",
-            callback=parse_string,
-        ),
+        str | None, TextOption("--language", help="To write in, such as es. Default: the prompt's.")
     ] = None
     voice: Annotated[
         Voice | None,
@@ -104,9 +100,7 @@ def _build_progress(output: Output, words: Words) -> Callable[[StepName], None] 
 @spread_options(ComposeOptions)
 def command(
     context: typer.Context,
-    prompt: Annotated[
-        str, typer.Argument(help="What to write about, in quotes.", callback=parse_string)
-    ],
+    prompt: Annotated[str, TextArgument(help="What to write about, in quotes.")],
     *,
     options: ComposeOptions,
 ) -> None:

@@ -1,7 +1,6 @@
 """`presagio config` shows and writes settings; `presagio slack manifest` those of a Slack app."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, parse_string
+from bot.cli.shared import Json, TextArgument
 from bot.console.screen import Output
-from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
+from bot.settings.load import DEFAULT, SECRETS, UNSET, settings_with_origins
 from bot.settings.model import Sections
 from bot.settings.sources import (
     CONFIG_VARIABLE,
@@ -23,7 +22,6 @@ from bot.settings.sources import (
 )
 from bot.settings.writing import make_passable, starter_toml, toml_value
 from engine.errors import SettingsError, UsageError
-from engine.messages import Message
 
 _SECTIONS = (*Sections.model_fields, SECRETS)
 _LONGEST = 60  # characters of a value, after which its source stands on a line of its own
@@ -40,68 +38,13 @@ commands = typer.Typer(
 )
 
 
-def show_settings(origins: Sequence[SettingOrigin], *, json: bool, output: Output) -> None:
-    """Write each setting with its source."""
-    if json:
-        for origin in origins:
-            output.json(asdict(origin))
-        return
-    for number, (section, keys) in enumerate(groupby(origins, lambda origin: origin.section)):
-        if number:
-            output.line()
-        if section:
-            output.line(f"[{section}]")
-        for origin in keys:
-            output.line(
-                f"{f'{origin.key} = {_format_value(origin)}':{_LONGEST}}  # {origin.source}"
-            )
-
-
-def _format_value(origin: SettingOrigin) -> str:
-    return "" if origin.source == UNSET else toml_value(origin.value)
-
-
-def write_first(path: Path, *, output: Output) -> None:
-    """Write a first config.toml. Raises SettingsError if there is a file, or none can be made."""
-    try:
-        make_passable(path.parent)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(starter_toml())
-        path.chmod(0o644)  # it holds no secrets, and the account that serves is another than root
-    except FileExistsError as exc:
-        raise SettingsError(
-            f"{escaped_line(path)} is there already; nothing was written.",
-            fix="Change it by hand, or name another file.",
-        ) from exc
-    except OSError as exc:
-        reason = (exc.strerror or str(exc)).lower()
-        raise SettingsError(
-            f"{escaped_line(path)} cannot be written: {reason}.", fix="Name another file."
-        ) from exc
-    output.line(f"Wrote {path}")
-
-
-def _require_section(section: str) -> None:
-    if section and section not in _SECTIONS:
-        raise UsageError(
-            Message("There is no section {section!r}.", section=section),
-            fix=did_you_mean(section, _SECTIONS) or f"There are: {', '.join(_SECTIONS)}.",
-        )
-
-
-def _complete_section(incomplete: str) -> list[str]:
-    return [name for name in _SECTIONS if name.startswith(incomplete)]
-
-
 @commands.command("show")
 def config_show(
     context: typer.Context,
     section: Annotated[
         str,
-        typer.Argument(
-            help="One section, such as llm; default: all.",
-            callback=parse_string,
-            autocompletion=_complete_section,
+        TextArgument(
+            help="One section, such as llm; default: all.", autocompletion=lambda: list(_SECTIONS)
         ),
     ] = "",
     changed: Annotated[
@@ -115,7 +58,11 @@ def config_show(
 
     Example: presagio config show --changed
     """
-    _require_section(section)
+    if section and section not in _SECTIONS:
+        raise UsageError(
+            f"There is no section {section!r}.",
+            fix=did_you_mean(section, _SECTIONS) or f"There are: {', '.join(_SECTIONS)}.",
+        )
     origins = [
         origin
         for origin in settings_with_origins(context.obj)
@@ -123,7 +70,18 @@ def config_show(
         and not (changed and origin.source in (DEFAULT, UNSET))
     ]
     output = Output.of_process()
-    show_settings(origins, json=json, output=output)
+    if json:
+        for origin in origins:
+            output.json(asdict(origin))
+    else:
+        for number, (name, keys) in enumerate(groupby(origins, lambda origin: origin.section)):
+            if number:
+                output.line()
+            if name:
+                output.line(f"[{name}]")
+            for origin in keys:
+                value = "" if origin.source == UNSET else toml_value(origin.value)
+                output.line(f"{f'{origin.key} = {value}':{_LONGEST}}  # {origin.source}")
     if not origins:
         output.remark("Everything is at its default." if changed else "There is none.")
 
@@ -160,7 +118,23 @@ def config_init(
     """
     named = os.environ.get(CONFIG_VARIABLE)
     usual = Path(named).expanduser() if named else usual_place()
-    write_first(file or context.obj or usual, output=Output.of_process())
+    path: Path = file or context.obj or usual
+    try:
+        make_passable(path.parent)
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(starter_toml())
+        path.chmod(0o644)  # it holds no secrets, and the account that serves is another than root
+    except FileExistsError as exc:
+        raise SettingsError(
+            f"{escaped_line(path)} is there already; nothing was written.",
+            fix="Change it by hand, or name another file.",
+        ) from exc
+    except OSError as exc:
+        reason = (exc.strerror or str(exc)).lower()
+        raise SettingsError(
+            f"{escaped_line(path)} cannot be written: {reason}.", fix="Name another file."
+        ) from exc
+    Output.of_process().line(f"Wrote {path}")
 
 
 @slack_commands.callback()

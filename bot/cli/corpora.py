@@ -12,12 +12,12 @@ from bot.cli.shared import (
     Csv,
     Json,
     Name,
+    TextOption,
     Yes,
     app_command,
     ask_line,
     confirm,
     parse_account,
-    parse_string,
 )
 from bot.console.screen import Output
 from db.corpus.placement import Placement
@@ -148,11 +148,7 @@ async def set_corpus(
     author: Author = None,
     url_template: Annotated[
         str | None,
-        typer.Option(
-            "--url-template",
-            help="Link of a text; {author} and {id} are filled in.",
-            callback=parse_string,
-        ),
+        TextOption("--url-template", help="Link of a text; {author} and {id} are filled in."),
     ] = None,
     json: Json = False,
     output: Output,
@@ -181,19 +177,16 @@ async def describe_corpus(
     *,
     description: Annotated[
         str | None,
-        typer.Option(
+        TextOption(
             "--description",
             help="Whose texts these are and what about, for the model; empty takes it away.",
-            callback=parse_string,
         ),
     ] = None,
     author: Author = None,
     display_name: Annotated[
         str | None,
-        typer.Option(
-            "--name",
-            help='How people know the author, for answers and pictures: "Ana Ruiz".',
-            callback=parse_string,
+        TextOption(
+            "--name", help='How people know the author, for answers and pictures: "Ana Ruiz".'
         ),
     ] = None,
     avatar: Annotated[

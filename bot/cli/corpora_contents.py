@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -15,24 +15,22 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.shared import Json, Name, app_command, corpus_names, parse_string
+from bot.cli.shared import Json, Name, TextArgument, TextOption, app_command, corpus_names
 from bot.console.screen import Output, progress_bar
 from db.corpus.corpora import Postings
 from db.corpus.documents import Documents
 from db.corpus.health import Reindexing
 from db.corpus.placement import Placement
 from db.search.shown import Threads
-from engine.corpora import Document, Thread, ThreadMessage, iso_moment
+from engine.corpora import ThreadMessage, iso_moment
 from engine.errors import InputError
 from engine.ingest.exchange import COLUMNS, cells_of, record_of
-from engine.values import Corpus, Kind
+from engine.values import Corpus
 
 if TYPE_CHECKING:
     from bot.app import App
 
 contents = typer.Typer(rich_markup_mode=None)
-_STOPPED = "Stopped. What was indexed stays; the same command completes it."
-_UNDONE = "Stopped. {name} is where it was."
 
 
 @app_command(contents, "threads")
@@ -51,7 +49,17 @@ async def list_threads(
     Example: presagio corpora threads personal
     """
     corpus = await app.corpora.get(name)
-    rows = [_thread_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
+    rows = [
+        {
+            "thread": thread.id,
+            "title": thread.title,
+            "documents": thread.documents,
+            "authors": thread.authors,
+            "oldest": iso_moment(thread.oldest),
+            "newest": iso_moment(thread.newest),
+        }
+        for thread in await Threads(app.database).list(corpus, limit=limit)
+    ]
     output.rows(rows, json=json, none=f"Corpus {name!r} has no threads.")
 
 
@@ -59,7 +67,7 @@ async def list_threads(
 async def show_thread(
     app: "App",
     name: Name,
-    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=parse_string)],
+    thread: Annotated[str, TextArgument(help="The thread, as listed.")],
     *,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=1_000_000, help="Texts.")
@@ -89,17 +97,6 @@ async def show_thread(
                 output.line(f"    {line}".rstrip())
     if len(texts) > limit:
         output.remark(f"These are the first {limit:,}; --limit shows more.")
-
-
-def _thread_row(thread: Thread) -> dict[str, object]:
-    return {
-        "thread": thread.id,
-        "title": thread.title,
-        "documents": thread.documents,
-        "authors": thread.authors,
-        "oldest": iso_moment(thread.oldest),
-        "newest": iso_moment(thread.newest),
-    }
 
 
 def _build_message_fields(message: ThreadMessage) -> dict[str, object]:
@@ -132,10 +129,7 @@ async def export_corpus(
         ExportFormat, typer.Option("--format", help="JSON lines, or a CSV for spreadsheets.")
     ] = ExportFormat.JSONL,
     path: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", help="File to write [standard output].", callback=parse_string
-        ),
+        str, TextOption("--output", "-o", help="File to write [standard output].")
     ] = "",
     output: Output,
 ) -> None:
@@ -154,34 +148,26 @@ async def export_corpus(
         if format is ExportFormat.CSV:
             write(_format_csv([COLUMNS]))
         async for page in Documents(app.database).pages(corpus):
-            write(_page_text(page, corpus.kind, format))
+            records = (record_of(document, corpus.kind) for document in page)
+            if format is ExportFormat.CSV:
+                write(_format_csv(map(cells_of, records)))
+            else:
+                write("".join(f"{orjson.dumps(record).decode()}\n" for record in records))
             written += len(page)
             tell(written, f"{written:,} texts")
     if path:
-        output.remark(f"{path}: {written:,} texts. {_how_to_read(corpus, path)}")
+        command = f"presagio ingest {path} --corpus {corpus.name} --language {corpus.language}"
+        output.remark(f"{path}: {written:,} texts. To read it again: {command}")
 
 
-def _how_to_read(corpus: Corpus, path: str) -> str:
-    command = f"presagio ingest {path} --corpus {corpus.name} --language {corpus.language}"
-    return f"To read it again: {command}"
-
-
-def _page_text(page: Sequence[Document], kind: Kind, form: ExportFormat) -> str:
-    """Return a page of documents. Raises RecordError for what a CSV cannot hold."""
-    records = (record_of(document, kind) for document in page)
-    if form is ExportFormat.CSV:
-        return _format_csv(cells_of(record) for record in records)
-    return "".join(f"{orjson.dumps(record).decode()}\n" for record in records)
-
-
-def _format_csv(rows: "Sequence[Sequence[str]] | Iterator[Sequence[str]]") -> str:
+def _format_csv(rows: Iterable[Sequence[str]]) -> str:
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows(rows)
     return out.getvalue()
 
 
 @contextmanager
-def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callable[[str], None]]:
+def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callable[[str], object]]:
     """Yield what writes to a file, which appears when it is whole, or to standard output.
 
     Only its owner may read the file. A byte order mark tells Excel that a CSV is in UTF-8. Raises
@@ -191,29 +177,19 @@ def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callab
         yield output.exact
         return
     target = Path(path).expanduser()
+    encoding = "utf-8-sig" if has_bom else "utf-8"
+    unfinished = None
     try:
         number, unfinished = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    except OSError as exc:
-        raise _map_write_error(path, exc) from exc
-    try:
-        with os.fdopen(
-            number, "w", encoding="utf-8-sig" if has_bom else "utf-8", newline=""
-        ) as file:
-
-            def write(text: str) -> None:
-                file.write(text)
-
-            yield write
+        with os.fdopen(number, "w", encoding=encoding, newline="") as file:
+            yield file.write
         Path(unfinished).replace(target)
     except OSError as exc:
-        raise _map_write_error(path, exc) from exc
+        reason = (exc.strerror or str(exc)).lower()
+        raise InputError(f"{path} cannot be written: {reason}.", fix="Name another place.") from exc
     finally:
-        Path(unfinished).unlink(missing_ok=True)
-
-
-def _map_write_error(path: str, exc: OSError) -> InputError:
-    reason = exc.strerror or str(exc)
-    return InputError(f"{path} cannot be written: {reason.lower()}.", fix="Name another place.")
+        if unfinished:
+            Path(unfinished).unlink(missing_ok=True)
 
 
 @app_command(contents, "reindex")
@@ -221,11 +197,7 @@ async def reindex_corpora(
     app: "App",
     name: Annotated[
         str,
-        typer.Argument(
-            help="Name of the corpus; default: all.",
-            callback=parse_string,
-            autocompletion=corpus_names,
-        ),
+        TextArgument(help="Name of the corpus; default: all.", autocompletion=corpus_names),
     ] = "",
     *,
     json: Json = False,
@@ -242,8 +214,12 @@ async def reindex_corpora(
     if not corpora:
         output.remark("There is no corpus.")
     for corpus in corpora:
-        documents, changed = await _reindex_corpus(Reindexing(app.database), corpus, output=output)
-        posted = await _store_postings(Postings(app.database), corpus, output=output)
+        try:
+            documents, changed = await _reindex_corpus(Reindexing(app.database), corpus, output)
+            posted = await _store_postings(Postings(app.database), corpus, output)
+        except asyncio.CancelledError:
+            output.remark("Stopped. What was indexed stays; the same command completes it.")
+            raise
         if json:
             figures = {"documents": documents, "changed": changed, "postings": posted}
             output.json({"corpus": corpus.name, **figures})
@@ -257,34 +233,26 @@ async def reindex_corpora(
 
 
 async def _reindex_corpus(
-    reindexing: Reindexing, corpus: Corpus, *, output: Output
+    reindexing: Reindexing, corpus: Corpus, output: Output
 ) -> tuple[int, int]:
     """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
     documents = changed = 0
     rest = await reindexing.rest(corpus)
     with progress_bar(output.remarks, f"reindex {corpus.name}", corpus.documents) as tell:
-        try:
-            async for page in reindexing.pages(corpus):
-                documents += page.seen
-                changed += page.changed
-                tell(corpus.documents - rest + documents, f"{changed:,} changed")
-        except asyncio.CancelledError:
-            output.remark(_STOPPED)
-            raise
+        async for page in reindexing.pages(corpus):
+            documents += page.seen
+            changed += page.changed
+            tell(corpus.documents - rest + documents, f"{changed:,} changed")
     return documents, changed
 
 
-async def _store_postings(postings: Postings, corpus: Corpus, *, output: Output) -> int:
+async def _store_postings(postings: Postings, corpus: Corpus, output: Output) -> int:
     """Store the postings that a corpus lacks; return how many texts got them."""
     stored = 0
     with progress_bar(output.remarks, f"postings of {corpus.name}", corpus.documents) as tell:
-        try:
-            async for documents in postings.pages(corpus):
-                stored += documents
-                tell(stored, "")
-        except asyncio.CancelledError:
-            output.remark(_STOPPED)
-            raise
+        async for documents in postings.pages(corpus):
+            stored += documents
+            tell(stored, "")
     return stored
 
 
@@ -335,12 +303,11 @@ async def place_corpus(
     corpus, placement = await app.corpora.get(name), Placement(app.database)
     with progress_bar(output.remarks, f"place {name}", corpus.documents) as tell:
         try:
-            if on is PlacedOn.WORKER:
-                await placement.move_to_worker(corpus, lambda moved: tell(moved, ""))
-            else:
-                await placement.move_here(corpus, lambda moved: tell(moved, ""))
+            is_away = on is PlacedOn.WORKER
+            move = placement.move_to_worker if is_away else placement.move_here
+            await move(corpus, lambda moved: tell(moved, ""))
         except asyncio.CancelledError:
-            output.remark(_UNDONE.format(name=name))
+            output.remark(f"Stopped. {name} is where it was.")
             raise
     worker = (await placement.places()).get(name)
     output.tell(

@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
+from bot.app import bring_up_to_date, open_with_server
 from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
-from bot.database import bring_up_to_date, open_database, open_with_server
 from bot.settings import Settings
 from db.backup import back_up_database, restore_database
 from db.corpus.corpora import add_languages
@@ -68,27 +68,20 @@ def run_program(settings: Settings, command: Sequence[str], *, output: Output) -
             server = EmbeddedServer(settings.data_dir, progress=output.remark)
             url = stack.enter_context(server).url()
         within = build_environment(url)
-        try:
-            code = _run_program(command, within)
-        except FileNotFoundError:
+        # Looked up in the PATH it will run with, in which PostgreSQL's programs come first.
+        path = shutil.which(command[0], path=within["PATH"])
+        if path is None:
             output.remark(f"presagio: There is no program {command[0]}.")
             return _NOT_FOUND
+        try:
+            with _forward_signals() as heard:
+                process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
+                heard.hand_on_to(process)
+                code = process.wait()
         except OSError as error:
             output.remark(f"presagio: {command[0]} cannot be run: {error.strerror}.")
             return _NOT_RUNNABLE
     return code if code >= 0 else _SIGNALLED - code
-
-
-def _run_program(command: Sequence[str], within: dict[str, str]) -> int:
-    """Run a program with this process's input and output, and return its exit status."""
-    # Looked up in the PATH it will run with, in which PostgreSQL's programs come first.
-    path = shutil.which(command[0], path=within["PATH"])
-    if path is None:
-        raise FileNotFoundError(command[0])
-    with _forward_signals() as heard:
-        process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
-        heard.hand_on_to(process)
-        return process.wait()
 
 
 class _Heard:
@@ -118,7 +111,7 @@ def _forward_signals() -> Iterator[_Heard]:
     other signals are forwarded.
     """
     heard = _Heard()
-    handlers = {"SIGINT": _ignore_interrupt, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
+    handlers = {"SIGINT": lambda *_: None, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
     before = {
         number: signal.signal(number, handler)
         for name, handler in handlers.items()
@@ -130,10 +123,6 @@ def _forward_signals() -> Iterator[_Heard]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _ignore_interrupt(number: int, _: FrameType | None) -> None:
-    """Ignore Ctrl-C, which the program receives too."""
 
 
 @commands.command("run", context_settings=_PROGRAM)
@@ -166,7 +155,7 @@ async def back_up(
     Example: presagio backup presagio.dump
     """
     # A database set up by an older version is not migrated, as a backup precedes an upgrade.
-    async with open_database(settings, progress=output.remark) as database:
+    async with open_with_server(settings, output.remark) as (database, _):
         with progress_bar(output.remarks, "backup", None) as tell:
             await back_up_database(database, file, progress=partial(tell, 0))
     size = file.stat().st_size
@@ -195,7 +184,7 @@ async def bring_back(
 
     Example: presagio restore presagio.dump
     """
-    async with open_database(settings, progress=output.remark) as database:
+    async with open_with_server(settings, output.remark) as (database, _):
         with progress_bar(output.remarks, "restore", None) as tell:
             stored = await restore_database(database, file, progress=partial(tell, 0))
     documents = sum(stored.values())

@@ -133,9 +133,9 @@ def judged_by_people(app: App) -> App:
     headlines = {row["qid"]: row["headline"] for row in _read_rows("judged.headlines.jsonl")}
     labels: dict[str, dict[str, int]] = {headline: {} for headline in headlines.values()}
     best: dict[str, dict[str, HitKind]] = {headline: {} for headline in headlines.values()}
-    for qid, text_id, label in _read_columns("judged.qrels.tsv"):
+    for qid, text_id, label in (line.split("\t") for line in _read_lines("judged.qrels.tsv")):
         labels[headlines[qid]][text_id] = int(label)
-    for qid, text_id, kind in _read_columns("judged.best.tsv"):
+    for qid, text_id, kind in (line.split("\t") for line in _read_lines("judged.best.tsv")):
         best[headlines[qid]][text_id] = HitKind(kind)
     return _replace_judge(app, RecordedJudge(labels, best), app.prophet.meaning)
 
@@ -145,14 +145,12 @@ def _replace_judge(app: App, judge: RecordedJudge | None, meaning: Meaning | Non
     return replace(app, prophet=prophet)
 
 
-def _read_columns(name: str) -> list[list[str]]:
-    lines = bundled_file(name).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t") for line in lines]
+def _read_lines(name: str) -> list[str]:
+    return bundled_file(name).read_text(encoding="utf-8").splitlines()
 
 
 def _read_rows(name: str) -> list[Mapping[str, str]]:
-    lines = bundled_file(name).read_text(encoding="utf-8").splitlines()
-    return [orjson.loads(line) for line in lines]
+    return [orjson.loads(line) for line in _read_lines(name)]
 
 
 def command(

@@ -1,17 +1,17 @@
 """`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
 import typer
 
-from bot.checks import CHECKS, Result, Setup, check_archives, run_check
+from bot.app import bring_up_to_date, open_with_server
+from bot.cli.checks import CHECKS, Result, Setup, run_check
 from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
-from bot.database import bring_up_to_date, open_with_server
 from bot.evidence import open_embedders
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
@@ -34,6 +34,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.outbox import Outbox
 from db.search.nearest import SetAside, SetAsideOfModel, ToEmbed
+from engine.corpora import holds_archive
 from engine.embed.local import how_to_embed
 from engine.errors import CorpusWithheld, PresagioError, StorageInterrupted, StorageOutdated
 from engine.feeds.feed import Feed
@@ -65,14 +66,16 @@ async def check_database(
     async for named in check_server(database):
         yield named
     corpora = await Corpora(database).list()
-    if missing := check_archives(corpora):
-        yield "corpora", missing
+    if not holds_archive(corpora):
+        yield "corpora", Result.unset("no archive to search yet", "Load one: presagio ingest FILE")
     placement = Placement(database)
     for worker in await placement.workers():
         yield f"worker {worker.name}", check_worker(worker, await placement.places())
     for corpus in corpora:
         if corpus.is_outdated:
-            yield f"index of {corpus.name}", _check_index(corpus)
+            fix = f"Run: presagio corpora reindex {corpus.name}"
+            older = Result.unset("made by older rules: some texts may be missed", fix)
+            yield f"index of {corpus.name}", older
         yield f"corpus {corpus.name}", await _check_corpus(database, corpus)
     yield "vectors", await _check_vectors(settings, database, corpora)
     for model in await SetAside(database).by_model():
@@ -85,8 +88,7 @@ async def check_database(
 
 def _check_feeds(feeds: Sequence[Feed], now: datetime) -> Result:
     if not feeds:
-        none_yet = "Add one with: presagio feeds add URL"
-        return Result(ok=None, detail="none yet", fix=none_yet)
+        return Result.unset("none yet", "Add one with: presagio feeds add URL")
     failing = [feed for feed in feeds if feed.failing_since is not None or feed.gone]
     detail = f"{len(feeds):,} followed, {len(failing):,} failing"
     for feed in failing[:_NAMED]:
@@ -100,28 +102,24 @@ def _check_feeds(feeds: Sequence[Feed], now: datetime) -> Result:
 
 
 def _check_jobs(outcomes: Sequence[JobOutcome]) -> Result:
+    """Check whether the last run of each job ended well; missed and skipped runs do not count."""
     if not outcomes:
-        none_yet = "They run in: presagio serve, or once: presagio run-once"
-        return Result(ok=None, detail="none has run in 7 days", fix=none_yet)
-    by_job: dict[str, list[JobOutcome]] = {}
+        fix = "They run in: presagio serve, or once: presagio run-once"
+        return Result.unset("none has run in 7 days", fix)
+    by_job: dict[str, list[str]] = {}
+    last: dict[str, JobOutcome] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.last_at):
+        if outcome.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED):
+            last[outcome.job] = outcome
     for outcome in outcomes:
-        by_job.setdefault(outcome.job, []).append(outcome)
-    detail = "; ".join(f"{job}: {', '.join(_describe_ends(ends))}" for job, ends in by_job.items())
-    bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
-    fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
-    return Result(ok=not bad, detail=detail, fix=fix)
-
-
-def _describe_ends(ends: Sequence[JobOutcome]) -> Iterator[str]:
-    for end in ends:
-        error = f" ({end.last_error})" if end.last_error else ""
-        yield f"{end.times:,} {end.outcome}{error}"
-
-
-def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
-    """Return whether the last run failed; missed and skipped runs do not count."""
-    runs = [end for end in ends if end.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
-    return bool(runs) and max(runs, key=lambda end: end.last_at).outcome is not RunOutcome.DONE
+        error = f" ({outcome.last_error})" if outcome.last_error else ""
+        by_job.setdefault(outcome.job, []).append(f"{outcome.times:,} {outcome.outcome}{error}")
+    detail = "; ".join(f"{job}: {', '.join(ends)}" for job, ends in by_job.items())
+    bad = [job for job in by_job if job in last and last[job].outcome is not RunOutcome.DONE]
+    if bad:
+        fix = f"The last run of {', '.join(bad)} did not end well; see the log."
+        return Result.broken(detail, fix)
+    return Result.working(detail)
 
 
 def _check_outbox(health: OutboxHealth, now: datetime) -> Result:
@@ -135,14 +133,6 @@ def _check_outbox(health: OutboxHealth, now: datetime) -> Result:
     if late:
         fix = "See the last error." if health.retried else running
     return Result(ok=not late, detail=detail, fix=fix)
-
-
-def _check_index(corpus: Corpus) -> Result:
-    return Result(
-        ok=None,
-        detail="made by older rules: some texts may be missed",
-        fix=f"Run: presagio corpora reindex {corpus.name}",
-    )
 
 
 async def _check_corpus(database: Database, corpus: Corpus) -> Result:
@@ -166,22 +156,29 @@ async def _check_vectors(settings: Settings, database: Database, corpora: list[C
         for model, share in models.items()
     ]
     detail = ", ".join(shares) or "none: texts are found by words"
+    lacking: dict[str, list[str]] = {}  # corpora, by the model that has not embedded all of them
     try:
-        lacking = await _without_vectors(settings, database, corpora)
+        async with AsyncExitStack() as stack:
+            embedders = open_embedders(settings, database, stack)
+            if embedders is None:
+                return Result.unset(f"{detail}; no model is set up", how_to_embed())
+            for corpus in corpora:
+                with suppress(CorpusWithheld):  # it is never sent to the model
+                    model = embedders(corpus).name
+                    if coverage.get(corpus.name, {}).get(model, 0.0) < 1 and corpus.documents:
+                        lacking.setdefault(model, []).append(corpus.name)
     except PresagioError as error:
         return Result.of_error(error, f"{detail}; ")
-    if lacking is None:
-        detail += "; no model is set up"
-        return Result(ok=None, detail=detail, fix=how_to_embed())
     if not lacking:
-        return Result(ok=True if shares else None, detail=detail, fix=_suggest_ingest(shares))
+        if shares:
+            return Result.working(detail)
+        return Result.unset(detail, "They are made after: presagio ingest FILE")
     missing = "; ".join(
         f"{', '.join(names)} {'lacks' if len(names) == 1 else 'lack'} {model}"
-        for model in dict.fromkeys(lacking.values())
-        if (names := [corpus for corpus, lacked in lacking.items() if lacked == model])
+        for model, names in lacking.items()
     )
     fix = "presagio serve makes what is missing a little at a time; at once: presagio embed"
-    return Result(ok=None, detail=f"{detail}; {missing}", fix=fix)
+    return Result.unset(f"{detail}; {missing}", fix)
 
 
 def _check_set_aside(model: SetAsideOfModel) -> Result:
@@ -191,37 +188,10 @@ def _check_set_aside(model: SetAsideOfModel) -> Result:
         named.append(f"{beyond:,} more")
     if model.questions:
         named.append("a question" if model.questions == 1 else f"{model.questions:,} questions")
-    return Result(
-        ok=None,
-        detail=f"{model.model} breaks down over {', '.join(named)}: found by words alone",
-        fix=f"Once the model is mended: presagio embed --clear '{model.model}'",
+    return Result.unset(
+        f"{model.model} breaks down over {', '.join(named)}: found by words alone",
+        f"Once the model is mended: presagio embed --clear '{model.model}'",
     )
-
-
-def _suggest_ingest(shares: list[str]) -> str | None:
-    return None if shares else "They are made after: presagio ingest FILE"
-
-
-async def _without_vectors(
-    settings: Settings, database: Database, corpora: list[Corpus]
-) -> dict[str, str] | None:
-    """Return the corpora that are not wholly embedded, each with the model of the settings.
-
-    None if no model is set up. Raises SettingsError and storage errors.
-    """
-    coverage, lacking = await ToEmbed(database).coverage(), {}
-    async with AsyncExitStack() as stack:
-        embedders = open_embedders(settings, database, stack)
-        if embedders is None:
-            return None
-        for corpus in corpora:
-            try:
-                model = embedders(corpus).name
-            except CorpusWithheld:
-                continue  # it is never sent to the model
-            if coverage.get(corpus.name, {}).get(model, 0.0) < 1 and corpus.documents:
-                lacking[corpus.name] = model
-    return lacking
 
 
 async def check_pooler(database: Database) -> Result:
@@ -234,20 +204,20 @@ async def check_pooler(database: Database) -> Result:
         "sessions of PgBouncer or its like have the role's settings; prepared statements are "
         f"{'kept' if database.keeps_statements else 'not kept'}; backup needs the server"
     )
-    return Result(ok=True, detail=detail)
+    return Result.working(detail)
 
 
 async def check_extensions(database: Database) -> Result:
     """Check whether the extensions that searches need are there."""
     missing = await missing_extensions(database)
     if not missing:
-        return Result(ok=True, detail=", ".join(EXTENSIONS))
+        return Result.working(", ".join(EXTENSIONS))
     # Once they have been there, much that init does not make again went with them.
     fix = "Run: presagio init. If they are missing still, restore a backup into an empty database"
     if None in [await offered_extension(database, name) for name in missing]:
         fix = "Install PostgreSQL's contrib package, then run: presagio init"
     detail = f"missing: {', '.join(missing)}"
-    return Result(ok=False, detail=detail, fix=fix)
+    return Result.broken(detail, fix)
 
 
 async def check_tables(database: Database) -> Result:
@@ -258,9 +228,9 @@ async def check_tables(database: Database) -> Result:
     except PresagioError as error:
         return Result.of_error(error)
     newest = len(migrate.list_migrations())
-    detail = f"{len(pending)} of {newest} have not run" if pending else f"{newest} applied"
-    fix = "Run: presagio init" if pending else None
-    return Result(ok=not pending, detail=detail, fix=fix)
+    if pending:
+        return Result.broken(f"{len(pending)} of {newest} have not run", "Run: presagio init")
+    return Result.working(f"{newest} applied")
 
 
 async def check_pgvector(database: Database) -> Result:
@@ -268,20 +238,16 @@ async def check_pgvector(database: Database) -> Result:
     offered = await offered_extension(database, _PGVECTOR)
     if offered is None:
         fix = "Install pgvector 0.7 or newer on the server, to search by meaning as well"
-        return Result(ok=None, detail="not on the server", fix=fix)
+        return Result.unset("not on the server", fix)
     version = offered.installed or offered.available
-    if _parse_version(version) < _OLDEST:
+    if tuple(int(part) for part in version.split(".") if part.isdecimal()) < _OLDEST:
         fix = "Install 0.7 or newer on the server, then: ALTER EXTENSION vector UPDATE"
-        return Result(ok=False, detail=f"{version} is too old", fix=fix)
+        return Result.broken(f"{version} is too old", fix)
     if not offered.installed and not offered.installable:
         fix = "Have an administrator run in this database: CREATE EXTENSION vector"
-        return Result(ok=None, detail=f"{version}, not in this database", fix=fix)
+        return Result.unset(f"{version}, not in this database", fix)
     use = "" if offered.installed else ", installed with the first vectors"
-    return Result(ok=True, detail=f"{version}{use}")
-
-
-def _parse_version(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return Result.working(f"{version}{use}")
 
 
 async def check_server(database: Database) -> AsyncIterator[tuple[str, Result]]:
@@ -292,20 +258,20 @@ async def check_server(database: Database) -> AsyncIterator[tuple[str, Result]]:
             "Restore a backup into one made with createdb --template=template0 --encoding=UTF8"
             " --lc-collate=C --lc-ctype=C.UTF-8"
         )
-        yield "letters", Result(ok=False, detail=detail, fix=fix)
+        yield "letters", Result.broken(detail, fix)
     if not await takes_writes(database):
         detail = "the server takes none: it is a standby, or default_transaction_read_only is on"
         fix = (
             "Name the primary in DATABASE_URL, or all servers and target_session_attrs=read-write;"
             " or turn that setting off"
         )
-        yield "writes", Result(ok=False, detail=detail, fix=fix)
+        yield "writes", Result.broken(detail, fix)
     if role := await role_that_cannot_store(database):
         detail = (
             f"the role {role} does not own the tables: it may read, and store little or nothing"
         )
         fix = "Name the role that ran presagio init in DATABASE_URL"
-        yield "rights", Result(ok=False, detail=detail, fix=fix)
+        yield "rights", Result.broken(detail, fix)
 
 
 def check_worker(worker: CitusWorker, places: Mapping[str, str]) -> Result:
@@ -314,16 +280,16 @@ def check_worker(worker: CitusWorker, places: Mapping[str, str]) -> Result:
     if not worker.postgres:
         detail = f"does not answer; it holds {held or 'no corpus'}"
         fix = "Start PostgreSQL there, and let the coordinator reach it; nothing else is to be done"
-        return Result(ok=False, detail=detail, fix=fix)
+        return Result.broken(detail, fix)
     detail = f"PostgreSQL {worker.postgres}, Citus {worker.citus}; it holds {held or 'no corpus'}"
     if not worker.undecided:
-        return Result(ok=True, detail=detail)
+        return Result.working(detail)
     detail += f"; {worker.undecided:,} transactions prepared more than a minute ago"
     fix = (
         "Texts may be locked until they end. Run on the coordinator:"
         " SELECT recover_prepared_transactions()"
     )
-    return Result(ok=False, detail=detail, fix=fix)
+    return Result.broken(detail, fix)
 
 
 async def run_checks(
@@ -333,44 +299,25 @@ async def run_checks(
     faults, setup = 0, Setup(settings=settings, now=now)
     async for name, result in _list_results(setup, output):
         faults += result.ok is False
-        _write_result(name, result, json=json, output=output)
+        if json:
+            output.json({"check": name, **asdict(result)})
+            continue
+        mark = {True: "ok", False: "FAIL", None: "--"}[result.ok]
+        output.line(f"{mark:4} {name}: {result.detail}")
+        if result.fix:
+            output.line(f"     {result.fix}")
     return not faults
 
 
 async def _list_results(setup: Setup, output: Output) -> AsyncIterator[tuple[str, Result]]:
-    source = str(setup.settings.config_file or "defaults and environment")
-    yield "settings", Result(ok=True, detail=source)
-    async for named in _open_and_check_database(setup, output):
-        yield named
-    for name in CHECKS:
-        try:
-            result = await run_check(name, setup)
-        except PresagioError as error:
-            result = Result.of_error(error)
-        if result:
-            yield name, result
-
-
-def _write_result(name: str, result: Result, *, json: bool, output: Output) -> None:
-    if json:
-        output.json({"check": name, **asdict(result)})
-        return
-    mark = {True: "ok", False: "FAIL", None: "--"}[result.ok]
-    output.line(f"{mark:4} {name}: {result.detail}")
-    if result.fix:
-        output.line(f"     {result.fix}")
-
-
-async def _open_and_check_database(
-    setup: Setup, output: Output
-) -> AsyncIterator[tuple[str, Result]]:
-    settings, name = setup.settings, "database"
+    settings = setup.settings
+    yield "settings", Result.working(str(settings.config_file or "defaults and environment"))
     url = settings.database.url.get_secret_value()
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_with_server(settings, output.remark) as (database, server):
             version = await server_version(database)
-            yield name, Result(ok=True, detail=f"PostgreSQL {version}, {place}")
+            yield "database", Result.working(f"PostgreSQL {version}, {place}")
             if url:  # the embedded one has this machine's clock
                 setup.offsets["the database"] = setup.now() - await server_time(database)
             else:  # as every other command does
@@ -378,7 +325,14 @@ async def _open_and_check_database(
             async for named in check_database(settings, database, setup.now()):
                 yield named
     except PresagioError as error:
-        yield name, Result.of_error(error, f"{place}: ")
+        yield "database", Result.of_error(error, f"{place}: ")
+    for name in CHECKS:
+        try:
+            result = await run_check(name, setup)
+        except PresagioError as error:
+            result = Result.of_error(error)
+        if result:
+            yield name, result
 
 
 def command(context: typer.Context, json: Json = False) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
+from bot.cli.shared import CorpusOption, Json, TextOption, settings_of, with_app
 from bot.console.screen import Output, progress_bar
 from bot.evidence import batch_of, remote_embedder
 from bot.settings import Settings
@@ -52,7 +52,16 @@ async def embed_corpora(
             output.remark(f"{selected.name} is not embedded. {refusal}")
             continue
         if json:
-            output.json(_filled_json(filled))
+            output.json(
+                {
+                    "corpus": filled.corpus,
+                    "model": filled.model,
+                    "dimensions": filled.dimensions,
+                    "embedded": filled.embedded,
+                    "vectors": filled.documents,
+                    "anew": filled.anew,
+                }
+            )
         else:
             output.line(
                 f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
@@ -188,35 +197,12 @@ async def _choose_corpora(app: "App", corpus: str) -> Sequence[Corpus]:
     return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
 
 
-def _filled_json(filled: FillResult) -> dict[str, object]:
-    return {
-        "corpus": filled.corpus,
-        "model": filled.model,
-        "dimensions": filled.dimensions,
-        "embedded": filled.embedded,
-        "vectors": filled.documents,
-        "anew": filled.anew,
-    }
-
-
 def command(
     context: typer.Context,
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="One corpus; default: all.",
-            callback=parse_string,
-        ),
-    ] = "",
+    corpus: Annotated[str, CorpusOption(help="One corpus; default: all.")] = "",
     status: Annotated[bool, typer.Option("--status", help="Show what there is.")] = False,
     clear: Annotated[
-        str,
-        typer.Option(
-            "--clear", metavar="MODEL", help="Remove all vectors of a model.", callback=parse_string
-        ),
+        str, TextOption("--clear", metavar="MODEL", help="Remove all vectors of a model.")
     ] = "",
     json: Json = False,
 ) -> None:

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Csv, Json, app_command, parse_string, read_clock, read_input, run_in_app
+from bot.cli.shared import (
+    Csv,
+    Json,
+    TextArgument,
+    TextOption,
+    app_command,
+    read_clock,
+    read_input,
+    run_in_app,
+)
 from bot.console.screen import Output
 from bot.feed_service import FeedService, configured_feeds
 from db.chat.chats import Chats
 from engine.chat import Chat
 from engine.errors import InputError, PresagioError
-from engine.feeds.feed import Feed, FeedHealth
+from engine.feeds.feed import FeedHealth
 from engine.feeds.lookup import FoundFeed, ReadableFeed, read_list, write_opml
 from engine.text.address import public_address
 
@@ -24,16 +33,10 @@ _LONGEST = 60  # characters of a name
 _SHOWN = 5
 _LONGEST_FILE = 10_000_000  # bytes
 ChatName = Annotated[
-    str,
-    typer.Option(
-        "--chat", help="Of one chat alone, such as telegram:-1001234.", callback=parse_string
-    ),
+    str, TextOption("--chat", help="Of one chat alone, such as telegram:-1001234.")
 ]
-Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=parse_string)]
-Page = Annotated[
-    str,
-    typer.Argument(help="Address of the feed, or of a page that names it.", callback=parse_string),
-]
+Url = Annotated[str, TextArgument(help="Address of the feed.")]
+Page = Annotated[str, TextArgument(help="Address of the feed, or of a page that names it.")]
 commands = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -47,6 +50,9 @@ commands = typer.Typer(
 def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
     """Return the state of a feed as a JSON object."""
     feed = health.feed
+    state = "ok" if feed.is_primed else "new"
+    if feed.gone or feed.failing_since is not None:
+        state = "gone" if feed.gone else "failing"
     return {
         "id": feed.id,
         "url": url,
@@ -54,7 +60,7 @@ def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
         "category": feed.category,
         "everybody": feed.configured,
         "chats": health.chats,
-        "state": _name_feed_state(feed),
+        "state": state,
         "last_success": feed.succeeded_at,
         "next_poll": None if feed.gone else feed.next_poll_at,
         "failures": feed.failures,
@@ -62,14 +68,6 @@ def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
         "headlines_a_day": round(health.headlines_a_day, 2),
         "error": feed.error,
     }
-
-
-def _name_feed_state(feed: Feed) -> str:
-    if feed.gone:
-        return "gone"
-    if feed.failing_since is not None:
-        return "failing"
-    return "ok" if feed.is_primed else "new"
 
 
 def feed_cells(row: dict[str, object]) -> dict[str, object]:
@@ -137,10 +135,7 @@ async def add_feed(
     app: "App",
     url: Page,
     *,
-    category: Annotated[
-        str,
-        typer.Option("--category", help="Any word, such as news or tech.", callback=parse_string),
-    ] = "",
+    category: Annotated[str, TextOption("--category", help="Any word, such as news or tech.")] = "",
     chat: ChatName = "",
     json: Json = False,
     now: datetime,

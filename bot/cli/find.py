@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import CorpusName, Csv, Json, command_of, parse_string
+from bot.cli.shared import CorpusName, Csv, Json, TextArgument, command_of
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
@@ -27,9 +27,7 @@ CONTEXT_SETTINGS = {"ignore_unknown_options": True}
 
 async def write_finds(
     app: "App",
-    query: Annotated[
-        str, typer.Argument(help="The query, in single quotes.", callback=parse_string)
-    ],
+    query: Annotated[str, TextArgument(help="The query, in single quotes.")],
     *,
     corpus: CorpusName = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Hits.")] = 20,

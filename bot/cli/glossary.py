@@ -13,15 +13,7 @@ from typing import Annotated
 import typer
 
 from bot.app import App
-from bot.cli.shared import (
-    CorpusName,
-    Json,
-    app_command,
-    corpus_names,
-    parse_string,
-    parse_texts,
-    read_input,
-)
+from bot.cli.shared import CorpusName, CorpusOption, Json, app_command, parse_texts, read_input
 from bot.console.screen import Output
 from bot.glossary_service import GlossaryService, SuggestionResult
 from engine.errors import InputError, UsageError
@@ -41,16 +33,7 @@ _LARGEST = 2**31 - 1
 Ids = Annotated[
     list[int], typer.Argument(help="Numbers of groups, as listed.", min=1, max=_LARGEST)
 ]
-Scope = Annotated[
-    str,
-    typer.Option(
-        "--corpus",
-        "-c",
-        autocompletion=corpus_names,
-        help="For one corpus alone; default: for all.",
-        callback=parse_string,
-    ),
-]
+Scope = Annotated[str, CorpusOption(help="For one corpus alone; default: for all.")]
 
 
 class FileFormat(StrEnum):
@@ -249,13 +232,21 @@ async def import_file(
         raise InputError(f"{file} is not UTF-8.") from exc
     entries = read_entries(content, format or format_of(file))
     glossary = GlossaryService(app)
-    clean = [
-        await _check_entry(glossary, number, entry) for number, entry in enumerate(entries, start=1)
-    ]
+    clean = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            clean.append(await glossary.check_terms_for(entry.corpus, entry.terms))
+        except InputError as error:
+            raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
-        done = await _store_entry(app, glossary, entry, terms, now)
-        counts[entry.status.value if done else "left_out"] += 1
+        corpus, is_new = await app.corpora.get(entry.corpus) if entry.corpus else None, True
+        if entry.status is FileStatus.REJECTED:
+            await glossary.groups.bar(corpus, terms, now=now)
+        else:
+            status = GroupStatus(entry.status)
+            is_new = await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
+        counts[entry.status.value if is_new else "left_out"] += 1
     if json:
         output.json(dict(counts))
     else:
@@ -264,26 +255,6 @@ async def import_file(
             f" {counts['rejected']:,} rejected; {counts['left_out']:,} left out:"
             " known, or rejected before."
         )
-
-
-async def _check_entry(
-    glossary: GlossaryService, number: int, entry: GlossaryEntry
-) -> tuple[str, ...]:
-    try:
-        return await glossary.check_terms_for(entry.corpus, entry.terms)
-    except InputError as error:
-        raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
-
-
-async def _store_entry(
-    app: App, glossary: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
-) -> bool:
-    corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
-    if entry.status is FileStatus.REJECTED:
-        await glossary.groups.bar(corpus, terms, now=now)
-        return True
-    status = GroupStatus(entry.status)
-    return await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
 
 
 def _build_row(group: AliasGroup) -> dict[str, object]:
@@ -337,7 +308,12 @@ def write_entries(entries: Sequence[GlossaryEntry], form: FileFormat) -> str:
     if form is FileFormat.YAML:
         import yaml
 
-        groups = [_entry_row(entry) for entry in entries]
+        groups = [
+            {"terms": list(entry.terms)}
+            | ({"corpus": entry.corpus} if entry.corpus else {})
+            | {"status": entry.status.value}
+            for entry in entries
+        ]
         return yaml.safe_dump({"groups": groups}, allow_unicode=True, sort_keys=False)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -352,11 +328,6 @@ def read_entries(text: str, form: FileFormat) -> list[GlossaryEntry]:
     """Return the entries of a file. Raises InputError, naming the first invalid entry."""
     rows = _yaml_rows(text) if form is FileFormat.YAML else _csv_rows(text)
     return [_read_entry(number, row) for number, row in enumerate(rows, start=1)]
-
-
-def _entry_row(entry: GlossaryEntry) -> dict[str, object]:
-    scope = {"corpus": entry.corpus} if entry.corpus else {}
-    return {"terms": list(entry.terms), **scope, "status": entry.status.value}
 
 
 def _yaml_rows(text: str) -> list[object]:

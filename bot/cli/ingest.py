@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ingest_tables import (
+from bot.cli.ingest_sources import (
     DEFAULT_LANGUAGE,
     RejectsReport,
+    Target,
+    choose_targets,
     consent_to_tables,
     count_records,
     read_columns,
     tell_other_language,
+    tell_unread,
     timezone_key,
 )
-from bot.cli.ingest_targets import Target, choose_targets, tell_unread
 from bot.cli.shared import (
+    CorpusOption,
     Json,
+    TextOption,
     Yes,
-    corpus_names,
     parse_account,
-    parse_string,
     parse_texts,
     settings_of,
     spread_options,
@@ -60,26 +62,13 @@ def format_names(incomplete: str) -> Sequence[str]:
 class IngestOptions:
     """Options from the command line; None means the corpus's value or the default."""
 
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus to fill [named like its kind].",
-            callback=parse_string,
-        ),
-    ] = ""
+    corpus: Annotated[str, CorpusOption(help="Corpus to fill [named like its kind].")] = ""
     kind: Annotated[
         Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
     ] = None
     language: Annotated[
         str | None,
-        typer.Option(
-            "--language",
-            help="Of texts that name none: english, spanish, simple...",
-            callback=parse_string,
-        ),
+        TextOption("--language", help="Of texts that name none: english, spanish, simple..."),
     ] = None
     format: Annotated[
         str,
@@ -100,11 +89,7 @@ class IngestOptions:
     ] = None
     description: Annotated[
         str | None,
-        typer.Option(
-            "--description",
-            help="Whose texts these are and what about, for the model.",
-            callback=parse_string,
-        ),
+        TextOption("--description", help="Whose texts these are and what about, for the model."),
     ] = None
     only_mine: Annotated[
         bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
@@ -184,12 +169,9 @@ async def ingest_files(
             output.remark(guess)
     if len(sources) > 1:
         for target in targets:
-            is_private = target.kind is Kind.PERSONAL
-            how = (
-                f"searched only with --corpus {target.name}"
-                if is_private
-                else "which all may search"
-            )
+            how = "which all may search"
+            if target.kind is Kind.PERSONAL:
+                how = f"searched only with --corpus {target.name}"
             for opened in (source.opened for source in target.sources):
                 output.remark(
                     f"{opened.name}: {opened.format}, into {target.name} ({target.kind}), {how}"
@@ -216,7 +198,11 @@ async def _ingest_into(app: "App", target: Target, options: IngestOptions, outpu
     if not report.usable:
         if is_new:
             await _drop_if_empty(app, corpus)
-        raise damage or _nothing_usable(report)
+        advice = "See the reasons above" if report.read else "Export it again"
+        raise damage or NothingUsable(
+            f"Nothing could be stored: {count_records(report.read)} read.",
+            fix=f"{advice}, or name the format with --format.",
+        )
     if damage:
         output.remark(f"Before that: {_in_words(report)}")
         raise damage
@@ -271,14 +257,6 @@ async def _load_sources(
         await documents.settle(corpus)
     rejects.tell(output.remark)
     return loader.report, damage
-
-
-def _nothing_usable(report: IngestReport) -> NothingUsable:
-    advice = "See the reasons above" if report.read else "Export it again"
-    return NothingUsable(
-        f"Nothing could be stored: {count_records(report.read)} read.",
-        fix=f"{advice}, or name the format with --format.",
-    )
 
 
 @contextmanager
@@ -336,9 +314,8 @@ def _format_rate(report: IngestReport, seconds: float) -> str:
 
 
 def _write_counts(report: IngestReport, options: IngestOptions, output: Output) -> None:
-    output.tell(
-        {"corpus": report.corpus, **_build_counts(report)}, _in_words(report), json=options.json
-    )
+    row = {"corpus": report.corpus, **_build_counts(report)}
+    output.tell(row, _in_words(report), json=options.json)
     if report.replaced:
         output.remark(
             f"{count_records(report.replaced)} gave way to a later one of the same id."

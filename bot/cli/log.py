@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import Json, Yes, command_of, confirm, parse_string
+from bot.cli.shared import Json, TextArgument, Yes, command_of, confirm
 from bot.console.screen import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
@@ -79,9 +79,7 @@ def _confirm_deletion(name: str, yes: Yes = False) -> None:
 
 async def delete_stored(
     app: "App",
-    name: Annotated[
-        str, typer.Argument(help="Person or chat, such as telegram:42.", callback=parse_string)
-    ],
+    name: Annotated[str, TextArgument(help="Person or chat, such as telegram:42.")],
     *,
     json: Json = False,
     now: datetime,

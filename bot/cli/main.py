@@ -6,7 +6,7 @@ Commands are imported when they are called, so `--help` and completion import no
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,7 +18,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from bot.retired import explain_retired_command
 from engine.errors import PresagioError, UsageError
 
 # Help is plain text; -h is short for --help.
@@ -47,6 +46,28 @@ _ELSEWHERE = {
 }
 
 
+_REPLAY = "In a checkout, python -m bench.replay takes the same options and files."
+_NO_MEDIA = "Pictures and videos of texts are not stored: the page of a text links to its original."
+# Of older versions, by the words on the command line, and what to do instead.
+RETIRED_COMMANDS: Mapping[str, str] = {
+    "eval": "In a checkout, python -m bench.evaluate takes the same options and files.",
+    "man": "presagio --help lists the commands, and presagio COMMAND --help tells about one.",
+    "site": "presagio serve --web shows the pages, and presagio corpora export writes the texts.",
+    "wall": "The page has no votes: it shows what was posted from feeds.",
+    "webhooks": (
+        "Programs read what was posted in /feed.json or /feed.xml of the page, and ask the API or"
+        " MCP."
+    ),
+    "corpora media": _NO_MEDIA,
+    "backup --media": _NO_MEDIA,
+    "restore --known-only": "A restore brings back all that the file holds.",
+    "restore --media": _NO_MEDIA,
+    "restore --replace": "Name an empty database in PRESAGIO_DATA_DIR or DATABASE_URL.",
+    "compose --record": _REPLAY,
+    "compose --replay": _REPLAY,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
     """Where a command lives, its group, and the first line of its help.
@@ -60,6 +81,13 @@ class CommandEntry:
     summary: str
     module: str  # in bot.cli
     function: str = ""
+
+
+def explain_retired_command(name: str) -> str | None:
+    """Return what became of a command, or None if there never was such a command."""
+    return (
+        f"presagio {name} is gone. {RETIRED_COMMANDS[name]}" if name in RETIRED_COMMANDS else None
+    )
 
 
 def _refuse_retired_words(command: str, arguments: Sequence[str]) -> None:
@@ -198,22 +226,6 @@ COMMANDS = tuple(
 )
 
 
-def _reword_message(message: str) -> str:
-    for pattern, words in _PLAIN:
-        message = pattern.sub(words, message)
-    return message
-
-
-def _mention_quotes(error: Any) -> None:
-    """Add what is missing where a shell took several words of one text for several arguments."""
-    message = getattr(error, "message", "")
-    if (
-        message.startswith("Got unexpected extra argument")
-        and error.ctx.command.name in _OF_ONE_TEXT
-    ):
-        error.message = f"{message}. Put the text in quotes."
-
-
 class Commands(TyperGroup):
     """All commands, none of them imported."""
 
@@ -233,10 +245,14 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = _reword_message(error.message)
+            for pattern, words in _PLAIN:
+                error.message = pattern.sub(words, error.message)
             raise
         except TyperException as error:
-            _mention_quotes(error)
+            # A shell took several words of one text for several arguments.
+            is_text = ctx.invoked_subcommand in _OF_ONE_TEXT
+            if is_text and error.message.startswith("Got unexpected extra argument"):
+                error.message = f"{error.message}. Put the text in quotes."
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as in the base

@@ -1,7 +1,7 @@
 """`presagio posts --dry-run`: what would be posted in each chat, and why not the rest."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +75,12 @@ async def write_previews(
 
     Example: presagio posts --dry-run --since 24h
     """
-    subscriptions = await _find_subscriptions(app, chat)
+    if chat:
+        named = await chat_named(app, chat)
+        stored = await Subscriptions(app.database).get(named)
+        subscriptions = [stored or Subscription(chat=named, mode=PostingMode.OFF)]
+    else:
+        subscriptions = list(await Subscriptions(app.database).active())
     if not subscriptions and not (json or csv):
         output.line("No chat is subscribed; see /subscribe.")
     previews = [
@@ -83,7 +88,7 @@ async def write_previews(
     ]
     if csv:
         rows = [
-            {"chat": _format_chat_name(preview.subscription)} | _post_row(post)
+            {"chat": preview.subscription.chat.key} | _post_row(post)
             for preview in previews
             for post in preview.selection.selected
         ]
@@ -102,14 +107,6 @@ async def write_previews(
 command = command_of(write_previews, before=_require_dry_run)
 
 
-async def _find_subscriptions(app: "App", name: str) -> Sequence[Subscription]:
-    if not name:
-        return await Subscriptions(app.database).active()
-    chat = await chat_named(app, name)
-    subscription = await Subscriptions(app.database).get(chat)
-    return [subscription or Subscription(chat=chat, mode=PostingMode.OFF)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Preview:
     """What would be posted in one chat."""
@@ -123,7 +120,7 @@ class _Preview:
         """Return the preview as one JSON object."""
         subscription = self.subscription
         return {
-            "chat": _format_chat_name(subscription),
+            "chat": subscription.chat.key,
             "title": subscription.chat.title,
             "mode": subscription.mode.value,
             "next_post": self.next_post,
@@ -143,7 +140,7 @@ class _Preview:
         """Yield the preview as lines of text."""
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
         title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
-        yield f"{_format_chat_name(self.subscription)}{title}: {self.subscription.mode}{when}"
+        yield f"{self.subscription.chat.key}{title}: {self.subscription.mode}{when}"
         for number, post in enumerate(self.selection.selected, start=1):
             view = hit_view(post.hit, post.find.story.published, _WORDS)
             yield f"{number}. {post.find.story.title}"
@@ -172,10 +169,6 @@ async def _build_preview(
         unfound={why: stories for why, stories in named.items() if stories},
         next_post=next_planned(subscription, now),
     )
-
-
-def _format_chat_name(subscription: Subscription) -> str:
-    return subscription.chat.key
 
 
 def _post_row(selected: SelectedFind) -> dict[str, object]:

@@ -18,7 +18,7 @@ from bot.cli.shared import (
     Json,
     NoLlm,
     SearchMode,
-    parse_string,
+    TextArgument,
     read_clock,
     run_in_app,
     spread_options,
@@ -212,11 +212,7 @@ def _join_dates(typed: TypedHeadline, options: SearchOptions) -> TypedHeadline:
 def command(
     context: typer.Context,
     headline: Annotated[
-        str,
-        typer.Argument(
-            help="The headline, or a link to it, in quotes; - reads standard input.",
-            callback=parse_string,
-        ),
+        str, TextArgument(help="The headline, or a link to it, in quotes; - reads standard input.")
     ],
     *,
     options: SearchOptions,

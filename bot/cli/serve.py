@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.archive_loader import LoadedArchive, OfferedArchive
-from bot.cli.data_folder import make_folder
+from bot.app import LoadedArchive, OfferedArchive
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
-from bot.cli.ingest_tables import SIMPLE, language_setting
-from bot.cli.ingest_targets import choose_kind, name_unread
-from bot.cli.shared import Json, corpus_names, parse_string, settings_of, with_app
+from bot.cli.ingest_sources import SIMPLE, choose_kind, language_setting, name_unread
+from bot.cli.shared import CorpusOption, Json, make_folder, parse_texts, settings_of, with_app
 from bot.cli.shared import read_clock as clock
 from bot.console.screen import Output, progress_bar
 from bot.jobs.scheduler import Job
@@ -40,7 +38,6 @@ from engine.values import CorpusRole, Kind
 if TYPE_CHECKING:
     from bot.app import App
     from bot.settings import Settings
-    from engine.ingest.isolated_reader import ReadSource
 
 _FOLDER = "offered"
 _KEPT_SECONDS = 86_400.0
@@ -49,8 +46,7 @@ _APART = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME = 40
 _NO_LANGUAGE = "none"  # a folder beside those named english, spanish...
 _SAMPLED = 500  # records, by which a language is told
-_STEPS = ("poll", "search", "digest", "deliver", "tidy")
-_SAID = {
+_STEPS = {
     "poll": "reading feeds",
     "search": "searching stories",
     "digest": "deciding",
@@ -95,7 +91,10 @@ class OfferedFiles:
                 kinds = tuple(dict.fromkeys(source.opened.kinds[0] for source in sources))
                 kind = choose_kind(sources)
                 table, unread = sources[0].opened.table, name_unread(sources)
-                documents = await self._sample_documents(sources[0])
+                batch = await sources[0].batch(_SAMPLED)
+                documents: Sequence[Document] = ()
+                with suppress(BatchLost):  # of which loading tells
+                    documents, _ = await sources[0].documents(list(batch.digests))
             code = detect_documents_language(documents)
             language = await language_setting(self._app, code) if code else _NO_LANGUAGE
             same = await self._find_same(kind, documents)
@@ -128,7 +127,7 @@ class OfferedFiles:
         options = IngestOptions(corpus=file.parent.parent.name, timezone=zone)
         looks = None if file.parent.name == _NO_LANGUAGE else file.parent.name
         try:
-            if not await self._is_known(options.corpus):
+            if options.corpus not in {known.name for known in await self._app.corpora.list()}:
                 options = replace(options, language=looks)
             async with open_sources([str(file)], options, self._settings) as sources:
                 unseen = Output(io.StringIO(), io.StringIO())
@@ -139,13 +138,6 @@ class OfferedFiles:
         other = looks if corpus.language not in {looks, SIMPLE} else None
         return LoadedArchive(corpus=corpus, other_language=other)
 
-    async def _sample_documents(self, source: "ReadSource") -> Sequence[Document]:
-        """Return the first texts of a file; none if they cannot be read, of which loading tells."""
-        batch = await source.batch(_SAMPLED)
-        with suppress(BatchLost):
-            return (await source.documents(list(batch.digests)))[0]
-        return ()
-
     async def _find_same(self, kind: Kind, documents: Sequence[Document]) -> str | None:
         """Return the corpus that holds most of these texts, whatever its file was called."""
         store = Documents(self._app.database)
@@ -155,9 +147,6 @@ class OfferedFiles:
             ):
                 return corpus.name
         return None
-
-    async def _is_known(self, corpus: str) -> bool:
-        return any(known.name == corpus for known in await self._app.corpora.list())
 
     def drop(self, key: str) -> None:
         """Delete a file."""
@@ -210,7 +199,6 @@ def serve_command(
 
     Example: presagio serve --web
     """
-    from bot.cli.serve import OfferedFiles
     from bot.serve import serve as listen
 
     with_app(
@@ -229,10 +217,10 @@ def serve_command(
 class _Sent:
     """The outcome of the pending deliveries."""
 
-    sent: int
-    given_up: int
-    waiting: int
-    error: str | None
+    sent: int = 0
+    given_up: int = 0
+    waiting: int = 0
+    error: str | None = None
 
 
 async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, output: Output) -> None:
@@ -249,7 +237,15 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         for poster in posters:
             stack.push_async_callback(poster.close)
         wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
-        done, sent = await _run_cycle(wiring, output)
+        jobs = {job.name: job for job in wiring.jobs()}
+        done, sent = dict[str, int](), _Sent()
+        with progress_bar(output.remarks, "one cycle", len(_STEPS)) as tell:
+            for number, (name, step) in enumerate(_STEPS.items()):
+                tell(number, step)
+                if name == "deliver":
+                    sent = await _deliver_all(wiring, jobs[name])
+                else:
+                    done[name] = await _run_job(wiring, jobs[name])
         if json:
             counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
             left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
@@ -268,20 +264,6 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         )
     if sent.given_up:
         raise PresagioError(f"{sent.given_up:,} messages were given up: {sent.error}")
-
-
-async def _run_cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
-    jobs = {job.name: job for job in wiring.jobs()}
-    done: dict[str, int] = {}
-    sent = _Sent(sent=0, given_up=0, waiting=0, error=None)
-    with progress_bar(output.remarks, "one cycle", len(_STEPS)) as tell:
-        for number, name in enumerate(_STEPS):
-            tell(number, _SAID[name])
-            if name == "deliver":
-                sent = await _deliver_all(wiring, jobs[name])
-            else:
-                done[name] = await _run_job(wiring, jobs[name])
-    return done, sent
 
 
 async def _run_job(wiring: Jobs, job: Job) -> int:
@@ -347,13 +329,10 @@ def mcp_command(
     ] = False,
     corpora: Annotated[
         list[str] | None,
-        typer.Option(
-            "--corpus",
-            "-c",
+        CorpusOption(
             metavar="<str>",
-            autocompletion=corpus_names,
             help="Only these corpora, private ones included. Default: web.corpora.",
-            callback=lambda names: [parse_string(name) for name in names or ()],
+            callback=parse_texts,
         ),
     ] = None,
 ) -> None:
@@ -380,9 +359,7 @@ def mcp_command(
 
 def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
     """Return the settings with the API open and the page closed."""
-    web: dict[str, object] = {"mcp": True, "page": False}
-    if corpora:
-        web["corpora"] = tuple(corpora)
+    web = {"mcp": True, "page": False, "corpora": tuple(corpora) or settings.web.corpora}
     return settings.model_copy(update={"web": settings.web.model_copy(update=web)})
 
 

@@ -15,15 +15,15 @@ import typer
 from pydantic import SecretStr
 
 from bot.adapter import TokenRefused
-from bot.checks import Setup, check_archives, run_check
+from bot.cli.checks import Setup, run_check
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
-from bot.cli.ingest_tables import consent_to_tables
+from bot.cli.ingest_sources import consent_to_tables
 from bot.cli.shared import (
+    CorpusOption,
+    TextOption,
     ask_line,
     confirm,
-    corpus_names,
     parse_account,
-    parse_string,
     read_clock,
     spread_options,
 )
@@ -34,6 +34,7 @@ from bot.settings import Settings, load_settings
 from bot.settings.sources import ENVIRONMENT_FILE, read_variables, usual_place
 from bot.settings.writing import with_setting, with_variable, write_whole
 from bot.signals import exit_while_asking, run_until_signal
+from engine.corpora import NO_ARCHIVE, holds_archive
 from engine.errors import ModelRefused, ModelUnreachable, PresagioError, UnknownFormat, UsageError
 from engine.settings import Section
 
@@ -56,58 +57,34 @@ class Wishes:
             "--archive", metavar="<path>", help="File or folder of an export; repeatable."
         ),
     ] = None
-    corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus",
-            "-c",
-            autocompletion=corpus_names,
-            help="Corpus that the archive fills.",
-            callback=parse_string,
-        ),
-    ] = ""
+    corpus: Annotated[str, CorpusOption(help="Corpus that the archive fills.")] = ""
     author: Annotated[
         str,
         typer.Option("--author", help="Account that wrote the archive.", callback=parse_account),
     ] = ""
-    name: Annotated[
-        str,
-        typer.Option(
-            "--name", help='How people know the author: "Ana Ruiz".', callback=parse_string
-        ),
-    ] = ""
-    model_key: Annotated[
-        str,
-        typer.Option("--model-key", help="Key of OpenRouter, for judging.", callback=parse_string),
-    ] = ""
+    name: Annotated[str, TextOption("--name", help='How people know the author: "Ana Ruiz".')] = ""
+    model_key: Annotated[str, TextOption("--model-key", help="Key of OpenRouter, for judging.")] = (
+        ""
+    )
     model_url: Annotated[
         str,
-        typer.Option(
-            "--model-url",
-            help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1",
-            callback=parse_string,
+        TextOption(
+            "--model-url", help="Your own model server, such as Ollama's: http://127.0.0.1:11434/v1"
         ),
     ] = ""
-    model: Annotated[
-        str, typer.Option("--model", help="Name of the model.", callback=parse_string)
-    ] = ""
+    model: Annotated[str, TextOption("--model", help="Name of the model.")] = ""
     # Of the platforms, by their variables.
     tokens: Mapping[str, str] = field(
         default_factory=dict,
         metadata={
             "options": {
-                token.variable: Annotated[
-                    str, typer.Option(token.option, help=token.help, callback=parse_string)
-                ]
+                token.variable: Annotated[str, TextOption(token.option, help=token.help)]
                 for token in _TOKENS
             }
         },
     )
     access: Annotated[
-        str,
-        typer.Option(
-            "--access", help="owner: whom you let in; open: everybody.", callback=parse_string
-        ),
+        str, TextOption("--access", help="owner: whom you let in; open: everybody.")
     ] = ""
     new_owner: Annotated[
         bool, typer.Option("--new-owner", help="Show a code that replaces the owner.")
@@ -276,16 +253,14 @@ async def _ask_wishes(wishes: Wishes, settings: Settings, checks: Checks) -> Wis
                 partial(checks.service, name),
                 wishes,
             )
-        if wishes.platforms:
-            wishes = replace(wishes, access=wishes.access or _ask_access())
+        if wishes.platforms and not wishes.access:
+            question = (
+                "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
+            )
+            while (answer := _ask_text(question).lower() or ACCESS[0]) not in ACCESS:
+                Output.of_process().remark("Write owner or open.")
+            wishes = replace(wishes, access=answer)
     return wishes
-
-
-def _ask_access() -> str:
-    question = "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
-    while (answer := _ask_text(question).lower() or ACCESS[0]) not in ACCESS:
-        Output.of_process().remark("Write owner or open.")
-    return answer
 
 
 def _ask_for_model(wishes: Wishes) -> Wishes:
@@ -394,8 +369,8 @@ async def _tell_the_rest(
     app: "App", wishes: Wishes, names: Mapping[str, str], output: Output
 ) -> None:
     """Write what is left to do."""
-    if missing := check_archives(await app.corpora.list()):
-        output.line(f"There is {missing.detail}. {missing.fix}")
+    if not holds_archive(await app.corpora.list()):
+        output.line(NO_ARCHIVE)
     platforms = list_platforms(app.settings)
     if not platforms:
         output.line("Try it here: presagio chat")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import Field, fields
 from datetime import UTC, datetime
+from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
@@ -70,7 +71,16 @@ def corpus_names(context: typer.Context, incomplete: str) -> list[str]:
 
     A file of names would be faster, and wrong after a corpus was dropped on another machine.
     """
+    from bot.app import open_with_server
     from bot.settings import load_settings
+    from db.corpus.corpora import Corpora
+
+    async def list_names(settings: "Settings") -> list[str]:
+        async with (
+            asyncio.timeout(_COMPLETION_SECONDS),
+            open_with_server(settings, lambda _: None) as (database, _),
+        ):
+            return [corpus.name for corpus in await Corpora(database).list()]
 
     # Whatever a library has to say would stand between what is being typed.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -79,42 +89,24 @@ def corpus_names(context: typer.Context, incomplete: str) -> list[str]:
         embedded = not settings.database.url.get_secret_value()
         if embedded and not (settings.data_dir / "postgres").exists():
             return []
-        names = run_until_signal(_corpora_of(settings))
+        names = run_until_signal(list_names(settings))
     except (PresagioError, TimeoutError):
         return []
     return [name for name in names if name.startswith(incomplete)]
 
 
-async def _corpora_of(settings: "Settings") -> list[str]:
-    from bot.database import open_database
-    from db.corpus.corpora import Corpora
-
-    async with asyncio.timeout(_COMPLETION_SECONDS):
-        async with open_database(settings, progress=lambda _: None) as database:
-            return [corpus.name for corpus in await Corpora(database).list()]
-
-
-Name = Annotated[
-    str,
-    typer.Argument(help="Name of the corpus.", callback=parse_string, autocompletion=corpus_names),
-]
+# Arguments of text, and the corpus that a command is about.
+TextOption: Any = partial(typer.Option, callback=parse_string)
+TextArgument: Any = partial(typer.Argument, callback=parse_string)
+CorpusOption: Any = partial(TextOption, "--corpus", "-c", autocompletion=corpus_names)
+Name = Annotated[str, TextArgument(help="Name of the corpus.", autocompletion=corpus_names)]
 CorpusName = Annotated[
-    str,
-    typer.Option(
-        "--corpus",
-        "-c",
-        autocompletion=corpus_names,
-        help="Corpus; default: the configured one, else the only one.",
-        callback=parse_string,
-    ),
+    str, CorpusOption(help="Corpus; default: the configured one, else the only one.")
 ]
 CorpusNames = Annotated[
     list[str] | None,
-    typer.Option(
-        "--corpus",
-        "-c",
+    CorpusOption(
         metavar="<str>",
-        autocompletion=corpus_names,
         help="Corpus; may be given several times. Default: the configured one, else the only one.",
         callback=parse_texts,
     ),
@@ -134,30 +126,27 @@ HeadlineDate = Annotated[
 
 
 def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
-    """Load the settings and configure logging. Raises SettingsError.
+    """Load the settings, and configure logging. Raises SettingsError.
 
-    `serves` tells that the command works for others than who types it.
+    `serves` tells that the command works for others than who types it: then a file of the working
+    folder that is another user's is refused. To which addresses that file sends keys is told.
     """
-    from bot.logs import configure_logging
+    from bot.console.logs import configure_logging
     from bot.settings import load_settings
-    from bot.settings.sources import locate_in_working_folder
+    from bot.settings.sources import (
+        locate_in_working_folder,
+        require_own_file,
+        tell_new_endpoints,
+    )
 
     settings = load_settings(context.obj)
     if path := locate_in_working_folder(context.obj, os.environ):
-        _look_at_folder(path, serves=serves)
+        if serves:
+            require_own_file(path)
+        if sentence := tell_new_endpoints(path):
+            Output.of_process().remark(sentence)
     configure_logging(settings.logging, verbose=context.meta.get(VERBOSE, 0), serves=serves)
     return settings
-
-
-def _look_at_folder(path: Path, *, serves: bool) -> None:
-    """Tell to which addresses the file of the working folder sends keys. Raises SettingsError if
-    the command `serves` and the file is another user's."""
-    from bot.settings.sources import require_own_file, tell_new_endpoints
-
-    if serves:
-        require_own_file(path)
-    if sentence := tell_new_endpoints(path):
-        Output.of_process().remark(sentence)
 
 
 def with_app(
@@ -307,3 +296,22 @@ def ask_line(question: str) -> str:
 def read_clock() -> datetime:
     """Return the current time, which commands pass on."""
     return datetime.now(UTC)
+
+
+def make_folder(folder: Path, *, within: Path) -> None:
+    """Make a folder below the data folder, which it shares its owner with, for that owner alone."""
+    missing = [absent for absent in (folder, *folder.parents) if absent.is_relative_to(within)]
+    for absent in reversed(missing):
+        if not absent.exists():
+            absent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            give_to_owner(absent, of=within)
+
+
+def give_to_owner(path: Path, *, of: Path) -> None:
+    """Give what root wrote to the owner of the data folder.
+
+    Otherwise a command of root would keep the account that serves from reading and writing there.
+    """
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        owner = of.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)

@@ -6,6 +6,7 @@ import re
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -37,23 +38,17 @@ async def read_lines(descriptor: int) -> AsyncIterator[str]:
     ready: asyncio.Queue[str | None] = asyncio.Queue()
     room = threading.Semaphore(_READ_AHEAD)
 
-    def deliver(line: str | None) -> None:
-        room.acquire()
-        loop.call_soon_threadsafe(ready.put_nowait, line)
+    def pump_lines() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            for line in _read_lines(descriptor):
+                room.acquire()
+                loop.call_soon_threadsafe(ready.put_nowait, line.decode("utf-8", "replace"))
+            loop.call_soon_threadsafe(ready.put_nowait, None)
 
-    threading.Thread(target=_pump_lines, args=(descriptor, deliver), daemon=True).start()
+    threading.Thread(target=pump_lines, daemon=True).start()
     while (line := await ready.get()) is not None:
         room.release()
         yield line
-
-
-def _pump_lines(descriptor: int, deliver: Callable[[str | None], None]) -> None:
-    try:
-        for line in _read_lines(descriptor):
-            deliver(line.decode("utf-8", "replace"))
-        deliver(None)
-    except RuntimeError:
-        return  # the loop is closed
 
 
 def _read_lines(descriptor: int) -> Iterator[bytes]:
@@ -104,8 +99,9 @@ class ConsoleAdapter:
             self._screen.pass_by(reply.text or "")
             return
         if reply.picture:
-            place = await asyncio.to_thread(_keep_picture, reply.picture, reply.picture_name)
-            reply = replace(reply, text="\n".join(filter(None, (reply.text, str(place)))))
+            path = Path(tempfile.mkdtemp(prefix="presagio-")) / reply.picture_name
+            await asyncio.to_thread(path.write_bytes, reply.picture)
+            reply = replace(reply, text="\n".join(filter(None, (reply.text, str(path)))))
         if reply.buttons or request.trigger is not Trigger.BUTTON:
             self._buttons = tuple(button.action for row in reply.buttons for button in row)
         self._screen.show(replace(reply, text=reply.text or reply.toast))
@@ -118,13 +114,6 @@ class ConsoleAdapter:
         number = int(match[1])
         # An unknown number is passed on unchanged and answered as a button that is too old.
         return str(self._buttons[number - 1]) if 0 < number <= len(self._buttons) else line
-
-
-def _keep_picture(picture: bytes, name: str) -> Path:
-    """Write the picture to a temporary folder of its own and return its path."""
-    path = Path(tempfile.mkdtemp(prefix="presagio-")) / name
-    path.write_bytes(picture)
-    return path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +145,13 @@ async def run_terminal(
             )
             + "\n\n"
         )
+    ends = _ENDS_TYPED if terminal.interactive else _ENDS
     try:
-        while (line := await _read_next_line(lines, screen, terminal.interactive)) is not None:
-            if line.strip().lower() in (_ENDS_TYPED if terminal.interactive else _ENDS):
+        while True:
+            if terminal.interactive:
+                screen.write(_PROMPT)
+            line = await anext(lines, None)
+            if line is None or line.strip().lower() in ends:
                 break
             number += 1
             await conversation.answer(
@@ -182,11 +175,3 @@ def _build_request(
         text=line if pressed is None else pressed,
         now=now,
     )
-
-
-async def _read_next_line(
-    lines: AsyncIterator[str], screen: Screen, interactive: bool
-) -> str | None:
-    if interactive:
-        screen.write(_PROMPT)
-    return await anext(lines, None)

@@ -85,9 +85,8 @@ def _lay_out_hit(hit: HitView, words: Words) -> Iterator[Line]:
         facts_line = " · ".join(filter(None, (*hit.introduction, hit.date_text, *hit.marks(words))))
         yield from _number_lines(hit.rank, f"{facts_line}: {text}" if facts_line else text)
         return
-    facts = [part for part in (hit.age, hit.date_text) if part]
-    facts += [*_list_authors(hit), *hit.marks(words)]
-    yield from _number_lines(hit.rank, " · ".join(facts), "facts")
+    facts = (hit.age, hit.date_text, hit.signature, *hit.marks(words))
+    yield from _number_lines(hit.rank, " · ".join(filter(None, facts)), "facts")
     yield from _split_lines(hit.text, indent=_INDENT)
     for said in hit.remarks(words):
         yield from _split_lines(said, "notice", indent=_INDENT)
@@ -100,10 +99,6 @@ def _number_lines(rank: int, text: str, style: Style = "plain") -> Iterator[Line
     first, *others = _split_lines(text, style, indent=len(mark))
     yield replace(first, mark=mark)
     yield from others
-
-
-def _list_authors(hit: HitView) -> tuple[str, ...]:
-    return (hit.signature,) if hit.signature else ()
 
 
 def _split_lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
@@ -130,7 +125,11 @@ class Screen:
             self._stream.write("\r\x1b[K")
         lines = [*lay_out(reply), Line("")]
         if self._terminal:
-            self._write_colours(lines)
+            from rich.console import Console  # noqa: PLC0415 - 50 ms that a pipe does not need
+
+            console = Console(file=self._stream, width=self._width, highlight=False, emoji=False)
+            for line in lines:
+                _print(line, console)
         else:
             self._stream.write("".join(f"{_wrap_line(line, self._width)}\n" for line in lines))
         self._stream.flush()
@@ -146,13 +145,6 @@ class Screen:
         """Write the program's own text unchanged."""
         self._stream.write(text)
         self._stream.flush()
-
-    def _write_colours(self, lines: Iterable[Line]) -> None:
-        from rich.console import Console  # noqa: PLC0415 - 50 ms that a pipe does not need
-
-        console = Console(file=self._stream, width=self._width, highlight=False, emoji=False)
-        for line in lines:
-            _print(line, console)
 
 
 def _wrap_line(line: Line, width: int) -> str:
@@ -235,8 +227,9 @@ class Output:
             return
         cells = [list(rows[0]), *([_format_cell(value) for value in row.values()] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for row in cells:
-            self.line(_align_row(row, widths))
+        for line in cells:
+            padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            self.line("  ".join(padded).rstrip())
 
     def rows(
         self,
@@ -270,11 +263,6 @@ def _format_cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value or "-")
 
 
-def _align_row(row: Iterable[str], widths: Iterable[int]) -> str:
-    padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    return "  ".join(padded).rstrip()
-
-
 @contextmanager
 def progress_bar(
     stream: TextIO, label: str, total: int | None
@@ -284,7 +272,7 @@ def progress_bar(
     With `total` None the bar has no end.
     """
     if not stream.isatty():
-        yield _ignore_progress
+        yield lambda done, remark: None  # noqa: ARG005 - as below
         return
     from rich.console import Console  # noqa: PLC0415 - 50 ms that a pipe does not need
     from rich.progress import (  # noqa: PLC0415 - the same
@@ -307,7 +295,3 @@ def progress_bar(
         yield lambda done, remark: progress.update(
             task, completed=done, remark=make_printable(remark)
         )
-
-
-def _ignore_progress(done: int, remark: str) -> None:
-    """Ignore progress when there is no terminal to show it."""

@@ -11,7 +11,6 @@ from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from bot.retired import explain_retired_setting
 from bot.settings.model import Sections, Settings, masked_url
 from bot.settings.sources import (
     DATA_DIR_VARIABLE,
@@ -19,6 +18,7 @@ from bot.settings.sources import (
     Override,
     did_you_mean,
     escaped_line,
+    explain_retired_setting,
     locate_file,
     read_environment,
     read_file,
@@ -60,7 +60,11 @@ def load_settings(
     written = read_file(path) if path else {}
     environ = {**read_variables(path), **environ}
     overrides = read_environment(environ)
-    tables = _merge_overrides(written, overrides)
+    tables = dict(written)
+    for override in overrides:
+        table = tables.get(override.section, {})
+        if isinstance(table, dict):
+            tables[override.section] = {**table, override.key: override.value}
     try:
         # Not by pydantic-settings: it ignores misspelt names of variables, passes limit = "3", and
         # its errors do not tell a value of the file from one of a variable.
@@ -74,15 +78,6 @@ def load_settings(
         data_dir=_data_dir(environ),
         config_file=path,
     )
-
-
-def _merge_overrides(tables: dict[str, object], overrides: Sequence[Override]) -> dict[str, object]:
-    merged = dict(tables)
-    for override in overrides:
-        table = merged.get(override.section, {})
-        if isinstance(table, dict):
-            merged[override.section] = {**table, override.key: override.value}
-    return merged
 
 
 def _data_dir(environ: Mapping[str, str]) -> Path:
@@ -110,10 +105,14 @@ def _explain_error(
             f"{_format_file(path)}: {keys[0]} must be a section.",
             fix=f"Write [{keys[0]}] on a line of its own and its keys below.",
         )
+    fix = None
+    if len(keys) > 1:
+        from bot.settings.writing import toml_value  # noqa: PLC0415 - only errors quote a default
+
+        default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])
+        fix = f"The default is {toml_value(default)}."
     place = _find_place(keys, path, overrides)
-    return SettingsError(
-        f"{place} {_describe_wanted(error)}{_quote_given(error)}.", fix=_suggest_default(keys)
-    )
+    return SettingsError(f"{place} {_describe_problem(error)}.", fix=fix)
 
 
 def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
@@ -126,7 +125,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
         )
     number, key = int(inside[0]) + 1, escaped_line(inside[1])
     problem = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
-        error["type"], f"{key} {_describe_wanted(error)}{_quote_given(error)}"
+        error["type"], f"{key} {_describe_problem(error)}"
     )
     return SettingsError(
         f"{_format_file(path)}: [[{name}]] number {number}: {problem}.",
@@ -142,22 +141,15 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
             f"{_format_file(path)}: {write_dotted(keys)} is gone. {explanation}",
             fix="Remove it.",
         )
-    known = _keys_of(above[0]) if above else list(Sections.model_fields)
+    section = type(Sections.model_fields[above[0]].get_default()) if above else Sections
+    known = list(section.model_fields)
     what = f"[{above[0]}] has no key" if above else "there is no section"
+    elsewhere = [write_dotted((table, name)) for table, name, _ in section_fields() if name == key]
+    in_others = f"Did you mean {' or '.join(elsewhere)}?" if elsewhere else None
     return SettingsError(
         f'{_format_file(path)}: {what} "{escaped_line(key)}".',
-        fix=did_you_mean(key, known) or _suggest_section(key) or f"There are: {', '.join(known)}.",
+        fix=did_you_mean(key, known) or in_others or f"There are: {', '.join(known)}.",
     )
-
-
-def _suggest_section(key: str) -> str | None:
-    """Return "Did you mean ...?" if other sections have the key."""
-    places = [write_dotted((section, name)) for section, name, _ in section_fields() if name == key]
-    return f"Did you mean {' or '.join(places)}?" if places else None
-
-
-def _keys_of(section: str) -> list[str]:
-    return list(type(Sections.model_fields[section].get_default()).model_fields)
 
 
 def _find_place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Override]) -> str:
@@ -172,29 +164,14 @@ def _format_file(path: Path | None) -> str:
     return escaped_line(path) if path else "The settings"
 
 
-def _describe_wanted(error: ErrorDetails) -> str:
-    if words := _WANTED.get(error["type"]):
-        return words
-    message = error["msg"].removeprefix("Value error, ")
-    return message.replace("Input should be", "must be")
-
-
-def _quote_given(error: ErrorDetails) -> str:
-    """Quote the value unless it is a section or an address, which may hold a password."""
-    *_, key = error["loc"]
-    if isinstance(error["input"], dict) or str(key).endswith("url"):
-        return ""
-    return f', not "{escaped_line(error["input"])[:60]}"'
-
-
-def _suggest_default(keys: tuple[str, ...]) -> str | None:
-    """Return the default in TOML as an example of a valid value."""
-    if len(keys) == 1:
-        return None
-    from bot.settings.writing import toml_value  # noqa: PLC0415 - only errors quote one
-
-    default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])
-    return f"The default is {toml_value(default)}."
+def _describe_problem(error: ErrorDetails) -> str:
+    """Say what a value must be. It is quoted unless it is a section or an address, which may hold
+    a password."""
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    wanted = _WANTED.get(error["type"], message)
+    if isinstance(error["input"], dict) or str(error["loc"][-1]).endswith("url"):
+        return wanted
+    return f'{wanted}, not "{escaped_line(error["input"])[:60]}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import get_args
 
 from pydantic import SecretStr
 
-from bot.retired import explain_retired_setting
 from bot.settings.model import Secrets, Sections
 from engine.errors import SettingsError
 from engine.settings import HttpUrl, Section
@@ -32,6 +31,39 @@ _SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM
 _ROOT = 0
 _NOTES = "told-folders"
 _LONGEST_NOTES = 100_000  # characters
+
+
+_NO_WALL = "The page has no votes: it shows what was posted from feeds."
+_INSTEAD_OF_WEBHOOKS = (
+    "Programs read what was posted in /feed.json or /feed.xml of the page, and ask the API or MCP."
+)
+_ONE_URL = (
+    "Name all servers in database.url, with target_session_attrs=read-write: the one that takes"
+    " writes is used."
+)
+_FIXED_WEIGHTS = (
+    "What find weighs for each kind of corpus is fixed, and docs/kinds.md has the table."
+)
+# Of older versions, by section, or by section and key: "web", "web.votes".
+RETIRED_SETTINGS: Mapping[str, str] = {
+    "database.replicas": _ONE_URL,
+    "database.max_lag": _ONE_URL,
+    "llm.reasons": "The model gives reasons for the texts that are shown, at most three.",
+    "personal.decay_days": _FIXED_WEIGHTS,
+    "personal.lexical": _FIXED_WEIGHTS,
+    "personal.recency": _FIXED_WEIGHTS,
+    "personal.role": _FIXED_WEIGHTS,
+    "personal.thread": _FIXED_WEIGHTS,
+    "posting.promising": "A story that no model judged needs a text that covers a third of it.",
+    "published.authority": _FIXED_WEIGHTS,
+    "published.lexical": _FIXED_WEIGHTS,
+    "social": _FIXED_WEIGHTS,
+    "web.votes": _NO_WALL,
+    "web.wall": _NO_WALL,
+    "web.wall_voters": _NO_WALL,
+    "webhooks": _INSTEAD_OF_WEBHOOKS,
+    "logging.format": "Lines are text with name=value, which collectors read as logfmt.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +128,13 @@ def read_file(path: Path) -> dict[str, object]:
             f"{escaped_line(path)} is not valid TOML: {escaped_line(exc)}.",
             fix="Correct that place.",
         ) from exc
-    _refuse_secrets(tables, path)
+    for keys in _key_paths(tables):
+        if variable := secret_variable(keys):
+            raise SettingsError(
+                f"{escaped_line(path)}: {write_dotted(keys)} is a secret"
+                " and does not belong in a file.",
+                fix=f"Remove it and set the environment variable {variable}.",
+            )
     return {name: _freeze_lists(value) for name, value in tables.items()}
 
 
@@ -106,16 +144,6 @@ def _freeze_lists(value: object) -> object:
     if isinstance(value, dict):
         return {key: _freeze_lists(item) for key, item in value.items()}
     return value
-
-
-def _refuse_secrets(tables: Mapping[str, object], path: Path) -> None:
-    for keys in _key_paths(tables):
-        if variable := secret_variable(keys):
-            raise SettingsError(
-                f"{escaped_line(path)}: {write_dotted(keys)} is a secret"
-                " and does not belong in a file.",
-                fix=f"Remove it and set the environment variable {variable}.",
-            )
 
 
 def _key_paths(value: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -234,13 +262,12 @@ def read_variables(config: Path | None) -> dict[str, str]:
 
 def variables_in(text: str) -> dict[str, str]:
     """Return the variables of an environment file, without the quotes around their values."""
-    matches = (ASSIGNMENT.fullmatch(line) for line in text.splitlines())
-    return {match[1]: _unquote_value(match[2].strip()) for match in matches if match}
-
-
-def _unquote_value(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
+    variables = {}
+    for match in filter(None, map(ASSIGNMENT.fullmatch, text.splitlines())):
+        value = match[2].strip()
+        is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        variables[match[1]] = value[1:-1] if is_quoted else value
+    return variables
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str | None:
@@ -292,18 +319,15 @@ def require_own_file(path: Path) -> None:
 def tell_new_endpoints(path: Path) -> str | None:
     """Return the sentence that names the addresses of the file, or None if it names none or this
     has been told here before."""
-    endpoints = ", ".join(_list_endpoints(path))
+    tables = read_file(path)
+    endpoints = ", ".join(
+        f"{escaped_line(public_address(str(address)))} ({write_dotted((section, key))})"
+        for section, key in _list_addresses()
+        if isinstance(table := tables.get(section), dict) and (address := table.get(key))
+    )
     if not endpoints or _was_told(f"{path.absolute()} {endpoints}"):
         return None
     return f"The {path} of this folder sends keys and texts to: {endpoints}."
-
-
-def _list_endpoints(path: Path) -> Iterator[str]:
-    tables = read_file(path)
-    for section, key in _list_addresses():
-        table = tables.get(section)
-        if isinstance(table, dict) and (address := table.get(key)):
-            yield f"{escaped_line(public_address(str(address)))} ({write_dotted((section, key))})"
 
 
 def _list_addresses() -> Iterator[tuple[str, str]]:
@@ -328,3 +352,8 @@ def _was_told(line: str) -> bool:
         notes.write_text(f"{line}\n{told}", encoding="utf-8")
         notes.chmod(stat.S_IRUSR | stat.S_IWUSR)
     return False
+
+
+def explain_retired_setting(section: str, key: str = "") -> str | None:
+    """Return what to do without a setting or a section that is gone, or None if it never was."""
+    return RETIRED_SETTINGS.get(f"{section}.{key}") or RETIRED_SETTINGS.get(section)

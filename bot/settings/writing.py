@@ -46,9 +46,10 @@ def example_toml() -> str:
     for name, field in Sections.model_fields.items():
         defaults = field.get_default()
         if isinstance(defaults, Section):
-            blocks.append("\n".join(_render_section(name, defaults)) + "\n")
+            lines = _render_section(name, type(defaults))
         else:
-            blocks.append("\n".join(_render_tables(name, _EXAMPLES[name])) + "\n")
+            lines = _render_tables(name, _EXAMPLES[name])
+        blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
 
@@ -72,10 +73,10 @@ def _render_tables(name: str, examples: Sequence[Section]) -> Iterator[str]:
             yield f"# {key} = {toml_value(value)}"
 
 
-def _render_section(name: str, defaults: Section) -> Iterator[str]:
-    yield _format_comment(" ".join((type(defaults).__doc__ or "").split()))
+def _render_section(name: str, model: type[Section]) -> Iterator[str]:
+    yield _format_comment(" ".join((model.__doc__ or "").split()))
     yield f"[{name}]"
-    for key, field in type(defaults).model_fields.items():
+    for key, field in model.model_fields.items():
         yield _format_comment(field.description or "")
         yield f"{key} = {toml_value(field.get_default())}"
 

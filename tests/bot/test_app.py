@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from aiohttp import web
 
-from bot import database as database_module
-from bot.app import open_app
-from bot.database import open_database
+from bot import app as app_module
+from bot.app import open_app, open_with_server
 from bot.settings import Settings, load_settings
 from db.migrate import Migration, list_migrations
 from db.pool import Database
@@ -62,7 +61,7 @@ class SlowServer:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     server = SlowServer()
-    monkeypatch.setattr(database_module, "EmbeddedServer", server)
+    monkeypatch.setattr(app_module, "EmbeddedServer", server)
     return server
 
 
@@ -72,15 +71,15 @@ async def test_lost_connection_is_explained_by_a_full_embedded_server(server: Sl
     lost = StorageInterrupted("The connection to the database was lost.")
     lost.stays = "10,000 records of this run are stored and stay."
     with pytest.raises(StorageFull, match=r"no room\. 10,000 records of this run"):
-        async with database_module._open_address(load_settings(), print):
+        async with app_module.run_embedded(load_settings().data_dir, print):
             raise lost
     with pytest.raises(CorpusNotFound):
-        async with database_module._open_address(load_settings(), print):
+        async with app_module.run_embedded(load_settings().data_dir, print):
             raise CorpusNotFound("There is no corpus.")
 
 
 async def opened(settings: Settings) -> None:
-    async with open_database(settings, progress=lambda _: None):
+    async with open_with_server(settings, lambda _: None):
         raise AssertionError("there is no database there")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.logs import LimitedHandler
+from bot.console.logs import LimitedHandler
 
 
 class Clock:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.logs import configure_logging
+from bot.console.logs import configure_logging
 from bot.settings.model import LoggingSettings
 
 

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import partial
 
-from bot.checks import tell_what_is_missing
 from bot.commands.rights import CODE_VALID, Ownership
 from bot.platforms import find_platforms, list_platforms
+from bot.serve import tell_what_is_missing
 from bot.settings import load_settings
 from db.chat.chats import Access
 from db.pool import Database

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.main import COMMANDS
-from bot.retired import RETIRED_COMMANDS, RETIRED_SETTINGS, explain_retired_setting
+from bot.cli.main import COMMANDS, RETIRED_COMMANDS
 from bot.settings import load_settings
-from bot.settings.sources import section_fields
+from bot.settings.sources import RETIRED_SETTINGS, explain_retired_setting, section_fields
 from engine.errors import SettingsError
 from tests.bot.conftest import Invoke
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.logs import configure_logging
+from bot.console.logs import configure_logging
 from bot.settings.model import LoggingSettings
 from tests.patience import until
 from tests.scenarios.newsroom import newsroom

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.data_folder import make_folder
+from bot.cli.shared import make_folder
 
 
 def test_folders_that_root_makes_belong_to_who_owns_the_data(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checks import (
+from bot.cli.checks import (
     check_clock,
     check_disk,
     check_page_address,
@@ -84,7 +84,7 @@ class TestPort:
         assert (found.ok, found.detail) == (True, f"127.0.0.1:{port} is free")
 
     async def test_that_another_program_has(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("bot.checks._HEALTH_SECONDS", 0.1)  # it will not answer
+        monkeypatch.setattr("bot.cli.checks._HEALTH_SECONDS", 0.1)  # it will not answer
         with socket.create_server(("127.0.0.1", 0)) as taken:
             taken.setblocking(False)
             port = taken.getsockname()[1]

@@ -314,7 +314,7 @@ class TestUnusableDatabase:
     def test_something_else_listens(
         self, complain: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, answer: bytes | None
     ) -> None:
-        monkeypatch.setattr("bot.database.PoolSettings", partial(PoolSettings, connect_timeout=0.3))
+        monkeypatch.setattr("bot.app.PoolSettings", partial(PoolSettings, connect_timeout=0.3))
         with listener(answer) as url:
             assert "database" in complain(url)
 

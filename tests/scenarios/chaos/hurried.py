@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from bot.app import open_app
-from bot.logs import configure_logging
+from bot.console.logs import configure_logging
 from bot.serve import serve
 from bot.settings import load_settings
 from bot.signals import run_until_signal

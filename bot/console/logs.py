@@ -4,7 +4,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from bot.console.screen import make_printable
 from bot.settings.model import LoggingSettings
@@ -48,7 +48,8 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
         if now - self._since >= _WINDOW or len(self._seen) >= _KINDS:
             self._sum_up()
             self._since = now
-        key = _identify_record(record)
+        error = repr(record.exc_info[1]) if record.exc_info and record.exc_info[1] else ""
+        key = record.name, record.levelno, _format_record(record), error
         self._seen[key] += 1
         if self._seen[key] <= _MAXIMUM:
             super().emit(record)
@@ -63,45 +64,29 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
         super().close()
 
     def _sum_up(self) -> None:
-        for summary in _build_summaries(self._seen):
-            super().emit(summary)
-        self._seen.clear()
-
-
-def _identify_record(record: logging.LogRecord) -> _Key:
-    error = record.exc_info[1] if record.exc_info else None
-    return record.name, record.levelno, _format_record(record), repr(error) if error else ""
-
-
-def _read_fields(record: logging.LogRecord) -> Mapping[str, object]:
-    """Return the figures of an event: logger.info("polled", extra={"fields": {"feeds": 3}})."""
-    fields: Mapping[str, object] = getattr(record, "fields", {})
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _format_record(record: logging.LogRecord) -> str:
-    """Return the message and its fields: "polled feeds=3"."""
-    fields = (f"{name}={_quote_value(value)}" for name, value in _read_fields(record).items())
-    return " ".join((record.getMessage(), *fields))
-
-
-def _quote_value(value: object) -> str:
-    text = str(value)
-    return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
-
-
-def _build_summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
-    for (name, level, message, _), times in seen.items():
-        if times > _MAXIMUM:
-            summary = f"{message} (repeated {times - _MAXIMUM} times)"
-            yield logging.makeLogRecord(
-                {
+        for (name, level, message, _), times in self._seen.items():
+            if times > _MAXIMUM:
+                fields = {
                     "name": name,
                     "levelno": level,
                     "levelname": logging.getLevelName(level),
-                    "msg": summary,
+                    "msg": f"{message} (repeated {times - _MAXIMUM} times)",
                 }
-            )
+                super().emit(logging.makeLogRecord(fields))
+        self._seen.clear()
+
+
+def _format_record(record: logging.LogRecord) -> str:
+    """Return the message and the figures of an event, "polled feeds=3":
+    logger.info("polled", extra={"fields": {"feeds": 3}})."""
+    words = [record.getMessage()]
+    figures: Mapping[str, object] = getattr(record, "fields", {})
+    for name, value in figures.items():
+        if value is not None:
+            text = str(value)
+            is_plain = text and not set(text) & set(' "=')
+            words.append(f"{name}={text if is_plain else json.dumps(text, ensure_ascii=False)}")
+    return " ".join(words)
 
 
 class TextFormatter(logging.Formatter):

@@ -1,25 +1,27 @@
-"""What ingest asks and tells about a file: how a table is read, and which records were rejected."""
+"""What ingest asks and tells about files: how a table is read, into which corpora they are loaded
+(each kind into its own, private texts apart), and which records were rejected."""
 
 import errno
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 import orjson
 
-from bot.cli.data_folder import give_to_owner, make_folder
-from bot.cli.shared import ask_line, confirm, parse_string
+from bot.cli.shared import ask_line, confirm, give_to_owner, make_folder, parse_string
 from bot.console.screen import Output, make_printable
-from engine.errors import StorageError, UsageError
+from engine.errors import CorpusNotFound, StorageError, UsageError
 from engine.ingest.records import Reject
 from engine.text.language import NAMES
+from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.cli.ingest import IngestOptions
     from engine.ingest.isolated_reader import ReadSource
     from engine.ingest.load import IngestReport
     from engine.ingest.records import TableLayout
@@ -31,6 +33,7 @@ _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _ATTEMPTS = 3
 _LONGEST = 90  # characters of a record that is shown
 _SHOWN = 10
+_UNREAD = 8  # files that are not read
 
 
 def read_columns(written: Sequence[str]) -> Mapping[str, str]:
@@ -170,6 +173,109 @@ def _ask_for_zone() -> str:
 def count_records(number: int) -> str:
     """Return "1 record" or "2,000 records"."""
     return f"{number:,} record{'s' * (number != 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A corpus to fill, which may not exist yet, and the sources that go into it."""
+
+    name: str
+    kind: Kind
+    known: Corpus | None
+    sources: "list[ReadSource]"
+
+
+async def choose_targets(
+    app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
+) -> list[Target]:
+    """Return the corpora to fill, those of the first files first. Raises UsageError.
+
+    Without a name it is the configured corpus, else one named after the kind. With a name all go
+    into that one, which is personal as soon as anything is; what a corpus that exists must not hold
+    goes into NAME-KIND.
+    """
+    targets: dict[str, Target] = {}
+    whole = await _find_target(app, sources, options)
+    for source in sources:
+        target = whole
+        if target is None or not fits(source, target.kind):
+            if options.kind or (options.corpus and not source.is_part):
+                raise _unfitting(source, target)
+            kind = source.opened.kinds[0]
+            name = f"{options.corpus}-{kind.value}" if options.corpus else kind.value
+            target = await _build_target(app, name, kind)
+            if not fits(source, target.kind):
+                raise _unfitting(source, target)
+        targets.setdefault(target.name, target).sources.append(source)
+    return list(targets.values())
+
+
+async def _find_target(
+    app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
+) -> Target | None:
+    """Return the corpus that is named, on the command line, in the settings or by --kind."""
+    if name := options.corpus or app.settings.search.corpus:
+        usual = options.kind or (
+            choose_kind(sources) if options.corpus else sources[0].opened.kinds[0]
+        )
+    elif options.kind:
+        name, usual = options.kind.value, options.kind
+    else:
+        return None
+    target = await _build_target(app, name, usual)
+    return replace(target, kind=options.kind) if options.kind else target
+
+
+def choose_kind(sources: "Sequence[ReadSource]") -> Kind:
+    """Return the kind of one corpus for all: personal as soon as anything is.
+
+    Messages that lie among the posts of an account do not make those private.
+    """
+    kinds = [source.opened.kinds[0] for source in sources if not source.is_direct]
+    return Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
+
+
+async def _build_target(app: "App", name: str, kind: Kind) -> Target:
+    try:
+        stored = await app.corpora.get(name)
+    except CorpusNotFound:
+        return Target(name, kind, None, [])
+    return Target(name, stored.kind, stored, [])
+
+
+def fits(source: "ReadSource", kind: Kind) -> bool:
+    """Tell whether texts of a source may go into a corpus of a kind: into a private one all may."""
+    return kind is Kind.PERSONAL or kind in source.opened.kinds
+
+
+def _unfitting(source: "ReadSource", target: Target | None) -> UsageError:
+    usual = source.opened.kinds[0].value
+    whole = f", and corpus {target.name!r} is {target.kind.value}" if target else ""
+    return UsageError(
+        f"{source.opened.name} ({source.opened.format}) is {usual}{whole}.",
+        fix=f"Give it a corpus of its own: --corpus NAME --kind {usual}.",
+    )
+
+
+def name_unread(sources: "Sequence[ReadSource]") -> list[str]:
+    """Return the files that are there and not read, with the number of their records."""
+    return [
+        f"{file.name} ({file.records:,})" if file.records else file.name
+        for source in sources
+        for file in source.unread
+    ]
+
+
+def tell_unread(sources: "Sequence[ReadSource]", output: Output) -> None:
+    """Say what is there and not read."""
+    unread = [file for source in sources for file in source.unread]
+    if not unread:
+        return
+    more = f", and {len(unread) - _UNREAD:,} more files" if len(unread) > _UNREAD else ""
+    output.remark(f"Also there, not read: {', '.join(name_unread(sources)[:_UNREAD])}{more}")
+    for file in unread:
+        if file.reason:
+            output.remark(f"{file.name}: {file.reason}")
 
 
 @dataclass(slots=True)

@@ -1,14 +1,14 @@
 """The checks of what is set up, in one table: what each looks at, its result, and what to do.
 
 `presagio doctor` runs all of them. `presagio setup` asks the services that it is told of before it
-writes anything, and `presagio serve` says what is missing.
+writes anything.
 """
 
 import errno
 import os
 import shutil
 import socket
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,13 +20,11 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from bot.card import can_draw
-from bot.commands.rights import Ownership
-from bot.platforms import find_platforms, how_to_own, list_platforms
+from bot.platforms import find_platforms, list_platforms
 from bot.settings import Settings
 from engine.errors import PresagioError
 from engine.extras import how_to_install
 from engine.ingest.parsers.ocr import Ocr
-from engine.values import Corpus, CorpusRole
 
 _DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
 _MIN_FREE, _FEW_FREE = 500_000_000, 2_000_000_000  # bytes
@@ -44,6 +42,21 @@ class Result:
     fix: str | None = None
 
     @classmethod
+    def working(cls, detail: str) -> Self:
+        """Return the result of what works."""
+        return cls(ok=True, detail=detail)
+
+    @classmethod
+    def unset(cls, detail: str, fix: str) -> Self:
+        """Return the result of what is not set up, and how to set it up."""
+        return cls(ok=None, detail=detail, fix=fix)
+
+    @classmethod
+    def broken(cls, detail: str, fix: str) -> Self:
+        """Return the result of what does not work, and what to do about it."""
+        return cls(ok=False, detail=detail, fix=fix)
+
+    @classmethod
     def of_error(cls, error: PresagioError, before: str = "") -> Self:
         """Return the result of what failed so."""
         return cls(ok=False, detail=f"{before}{error.message}", fix=error.fix)
@@ -59,68 +72,27 @@ class Setup:
     offsets: dict[str, timedelta] = field(default_factory=dict)  # how far this clock is ahead
 
 
-def check_archives(corpora: Sequence[Corpus]) -> Result | None:
-    """Check whether there is anything to search; None if there is."""
-    if any(corpus.role is not CorpusRole.NEWS for corpus in corpora):
-        return None
-    return Result(ok=None, detail="no archive to search yet", fix="Load one: presagio ingest FILE")
-
-
-async def tell_what_is_missing(
-    corpora: Sequence[Corpus],
-    platforms: Collection[str],
-    ownership: Ownership,
-    tell: Callable[[str], None],
-    *,
-    open: bool,  # noqa: A002 - the word of the settings
-    wants_chat: bool,
-    now: datetime,
-) -> None:
-    """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
-
-    An `open` bot answers everybody and needs no owner. Who asked for the page alone need not have
-    a chat: then `wants_chat` is false. Raises StorageError.
-    """
-    if missing := check_archives(corpora):
-        tell(f"There is {missing.detail}. {missing.fix}")
-    if not platforms and wants_chat:
-        tell(f"No chat is set up. Set {_name_all_tokens()}, or run: presagio setup")
-    if open:
-        return
-    for platform in platforms:
-        if code := await ownership.code(platform, now=now):
-            tell(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
-
-
-def _name_all_tokens() -> str:
-    """Return the variables of the tokens: "A, or B and C"."""
-    return ", or ".join(
-        " and ".join(token.variable for token in platform.tokens)
-        for platform in find_platforms().values()
-    )
-
-
 def check_pictures() -> Result:
     """Check whether share pictures can be drawn."""
     if can_draw():
-        return Result(ok=True, detail="can be drawn")
-    return Result(ok=None, detail="cannot be drawn", fix=how_to_install("pictures"))
+        return Result.working("can be drawn")
+    return Result.unset("cannot be drawn", how_to_install("pictures"))
 
 
 def check_documents() -> Result:
     """Check whether PDF and Word are read."""
     if all(find_spec(name) for name in _DOCUMENT_LIBRARIES):
-        return Result(ok=True, detail="PDF, Word and EPUB are read")
-    return Result(ok=None, detail="PDF and Word are not read", fix=how_to_install("documents"))
+        return Result.working("PDF, Word and EPUB are read")
+    return Result.unset("PDF and Word are not read", how_to_install("documents"))
 
 
 def check_tesseract(languages: tuple[str, ...] | None = None) -> Result:
     """Check whether scans are read, in the languages that tesseract has data of."""
     available = Ocr().languages if languages is None else languages
     if available:
-        return Result(ok=True, detail=f"scans are read: {', '.join(available)}")
+        return Result.working(f"scans are read: {', '.join(available)}")
     fix = "Install tesseract and the data of your languages, such as tesseract-ocr-spa"
-    return Result(ok=None, detail="scans are not read", fix=fix)
+    return Result.unset("scans are not read", fix)
 
 
 def check_disk(folder: Path, free: int | None = None) -> Result:
@@ -130,7 +102,7 @@ def check_disk(folder: Path, free: int | None = None) -> Result:
         free = shutil.disk_usage(there).free
     detail = f"{free / 1e9:,.1f} GB free at {folder}"
     if free >= _FEW_FREE:
-        return Result(ok=True, detail=detail)
+        return Result.working(detail)
     fix = "Free some, or name a folder on a larger disk in PRESAGIO_DATA_DIR"
     return Result(ok=None if free >= _MIN_FREE else False, detail=detail, fix=fix)
 
@@ -138,55 +110,44 @@ def check_disk(folder: Path, free: int | None = None) -> Result:
 def check_clock(offsets: dict[str, timedelta]) -> Result:
     """Check this machine's clock; `offsets` is by how much it is ahead of others."""
     if not offsets:
-        detail = "nothing here to compare it with"
-        return Result(ok=None, detail=detail, fix="Compare it with another: date -u")
-    differences = [f"{_format_offset(offset)} that of {name}" for name, offset in offsets.items()]
-    wrong = any(abs(offset) > _LARGEST_OFFSET for offset in offsets.values())
-    fix = "Set the clocks by NTP, on Linux: timedatectl set-ntp true" if wrong else None
-    return Result(ok=not wrong, detail=", ".join(differences), fix=fix)
-
-
-def _format_offset(offset: timedelta) -> str:
-    seconds = round(offset.total_seconds())
-    if seconds == 0:
-        return "like"
-    return f"{abs(seconds):,} s {'ahead of' if seconds > 0 else 'behind'}"
+        return Result.unset("nothing here to compare it with", "Compare it with another: date -u")
+    differences = []
+    for name, offset in offsets.items():
+        seconds = round(offset.total_seconds())
+        difference = f"{abs(seconds):,} s {'ahead of' if seconds > 0 else 'behind'}"
+        differences.append(f"{difference if seconds else 'like'} that of {name}")
+    detail = ", ".join(differences)
+    if all(abs(offset) <= _LARGEST_OFFSET for offset in offsets.values()):
+        return Result.working(detail)
+    return Result.broken(detail, "Set the clocks by NTP, on Linux: timedatectl set-ntp true")
 
 
 async def check_port(settings: Settings) -> Result:
     """Check whether the page and webhooks can be served, or are served already."""
-    web = settings.web
-    pushed = bool(settings.telegram.webhook_url) or _slack_pushes(settings)
-    if not (web.enabled or pushed):
+    web, secrets = settings.web, settings.secrets
+    slack_pushes = secrets.slack_bot_token and not secrets.slack_app_token
+    if not (web.enabled or settings.telegram.webhook_url or slack_pushes):
         detail = "no page is opened, unless serve has no chat to answer"
         fix = "presagio serve --web opens it, or enabled = true in [web]"
-        return Result(ok=None, detail=detail, fix=fix)
+        return Result.unset(detail, fix)
     place = f"{web.host}:{web.port}"
     if web.port == 0:
-        return Result(ok=True, detail=f"a free port of {web.host} at each start")
+        return Result.working(f"a free port of {web.host} at each start")
     try:
-        with socket.create_server((web.host, web.port), family=_address_family(web.host)):
-            return Result(ok=True, detail=f"{place} is free")
+        family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
+        with socket.create_server((web.host, web.port), family=family):
+            return Result.working(f"{place} is free")
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE and await _is_served(web.host, web.port):
-            return Result(ok=True, detail=f"presagio serves at {place}")
+            return Result.working(f"presagio serves at {place}")
         reason = (os.strerror(exc.errno) if exc.errno else str(exc)).lower()
         fix = "End what listens there, or set another port or host in [web]"
-        return Result(ok=False, detail=f"{place}: {reason}", fix=fix)
-
-
-def _slack_pushes(settings: Settings) -> bool:
-    secrets = settings.secrets
-    return bool(secrets.slack_bot_token) and not secrets.slack_app_token
-
-
-def _address_family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
+        return Result.broken(f"{place}: {reason}", fix)
 
 
 async def _is_served(host: str, port: int) -> bool:
     """Return whether a server of presagio answers there."""
-    import httpx  # noqa: PLC0415 - only this check needs an HTTP client
+    import httpx
 
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104 - compared
     place = f"[{reached}]" if ":" in reached else reached
@@ -205,11 +166,11 @@ def check_page_address(settings: Settings) -> Result | None:
         return None
     named = ", ".join(filter(None, (web.public_url, *web.hosts)))
     if web.public_url:
-        return Result(ok=True, detail=f"asked by {named}")
+        return Result.working(f"asked by {named}")
     fix = "Set web.public_url to the address at which people reach the page; names are in web.hosts"
     detail = f"{web.host} is open to others, and web.public_url is not set: asked by localhost"
     detail += f", {named}" if named else ""
-    return Result(ok=None, detail=f"{detail} and its own addresses", fix=fix)
+    return Result.unset(f"{detail} and its own addresses", fix)
 
 
 def check_public_address(settings: Settings) -> Result | None:
@@ -224,37 +185,34 @@ def check_public_address(settings: Settings) -> Result | None:
     except ValueError:
         port = 0
     if place.scheme == "https" and port in _TELEGRAM_PORTS:
-        return Result(ok=True, detail=detail)
+        return Result.working(detail)
     fix = "Set telegram.webhook_url to https at port 443, 80, 88 or 8443; Telegram takes no other"
-    return Result(ok=False, detail=detail, fix=fix)
+    return Result.broken(detail, fix)
 
 
 async def ask_endpoint(setup: Setup) -> Result:
     """Check the language model. Raises ModelUnreachable, ModelRefused, SettingsError."""
     endpoint = setup.settings.chat_endpoint()
     if not (endpoint.can_be_asked or setup.asks_model):
-        return Result(
-            ok=None,
-            detail="none: answers are not judged",
-            fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
-        )
-    from engine.llm.transport import check_endpoint, check_model  # noqa: PLC0415 - as above
+        fix = "Set OPENROUTER_API_KEY, or llm.base_url to a server of your own."
+        return Result.unset("none: answers are not judged", fix)
+    from engine.llm.transport import check_endpoint, check_model
 
     if setup.asks_model:
-        return Result(ok=True, detail=await check_model(endpoint))
+        return Result.working(await check_model(endpoint))
     answered = await check_endpoint(endpoint)
     if answered.date:
         setup.offsets[endpoint.host] = setup.now() - answered.date
-    return Result(ok=True, detail=answered.line)
+    return Result.working(answered.line)
 
 
 async def check_web_search(setup: Setup) -> Result:
     """Search once with each provider: keys and credits show in no other way. Raises FetchError."""
     if not setup.settings.web_search.providers:
         fix = "Name one in [web_search] providers, to find what no corpus holds"
-        return Result(ok=None, detail="none", fix=fix)
-    from bot.evidence import search_clients  # noqa: PLC0415 - as above
-    from engine.page.article import require_libraries  # noqa: PLC0415 - as above
+        return Result.unset("none", fix)
+    from bot.evidence import search_clients
+    from engine.page.article import require_libraries
 
     async with AsyncExitStack() as stack:
         for client in (clients := search_clients(setup.settings)):
@@ -262,14 +220,14 @@ async def check_web_search(setup: Setup) -> Result:
         for client in clients:
             await client.search("presagio", limit=1, now=setup.now())
     require_libraries()
-    return Result(ok=True, detail=", ".join(client.name for client in clients))
+    return Result.working(", ".join(client.name for client in clients))
 
 
 async def check_platform(name: str, setup: Setup) -> Result | None:
     """Check a chat platform; None if its token is not set. Raises AdapterFailed."""
     if name not in list_platforms(setup.settings):
         return None
-    return Result(ok=True, detail=await find_platforms()[name].check(setup.settings))
+    return Result.working(await find_platforms()[name].check(setup.settings))
 
 
 CHECKS: Mapping[str, Callable[[Setup], Awaitable[Result | None] | Result | None]] = {
