@@ -114,6 +114,8 @@ def replay(tellings: Sequence[Telling], feeds: Sequence[int], answer: Answer, ta
     subscription = Subscription(chat=_CHAT, best=10)
     events = {telling.find.story.id: telling.event for telling in tellings}
     own = [telling for telling in tellings if telling.feed in feeds]
+    if not own:
+        return
     posted: list[PostedTweet] = []
     told: Counter[str] = Counter()
     day = own[0].came_at.replace(hour=_POST_AT, minute=0, second=0)
