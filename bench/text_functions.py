@@ -26,6 +26,7 @@ from engine.compose.guard import Witness, check_sentence
 from engine.compose.write import read_drafts
 from engine.glossary.suggest import AskedTerm, read_pairs
 from engine.judge.answer import read_judgments
+from engine.posting.retold import RetellingQuestion
 from engine.prophecy.expand import read_phrases
 
 Use = Callable[[str], object]
@@ -248,6 +249,11 @@ _READERS: Sequence[tuple[str, Use, Callable[[str], object]]] = (
         lambda text: {"n": 2, "scores": [[1, 5, text], [2, text]], "why": {"1": text}},
     ),
     ("expansion", read_phrases, lambda text: {"phrases": [text, *text.split()]}),
+    (
+        "retellings",
+        RetellingQuestion({1: "a"}, {2: "b"}).read_answer,
+        lambda text: {"same": [[2, 1], [2, text], *text.split()[:5_000]]},
+    ),
     (
         "answer",
         lambda answer: read_claims(answer, ["a b", "c"], Counter()),

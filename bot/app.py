@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engine.fetch.client import Fetcher
     from engine.judge.judge import Judge
     from engine.llm.client import ChatClient
+    from engine.posting.retold import StoryComparer
     from engine.prophecy.expand import Phrases
 
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
@@ -111,6 +112,7 @@ class App:
     fetcher: "Callable[[], Fetcher]"  # of links that people send
     feed_lookup: "Callable[[], FeedLookup]"
     client: "ChatClient | None" = None  # of the language model
+    comparer: "StoryComparer | None" = None  # of headlines, by that model
     web: LazyWebSearch | None = None  # None without a search provider
     rerankers: Rerankers | None = None  # of passages; None: they are ordered by words alone
     server: EmbeddedServer | None = None  # None for an external database
@@ -209,9 +211,9 @@ async def open_app(
             descriptions=descriptions,
             reranker=open_reranker(settings, database, embedders, stack),
         )
-        client, judge, phrases = None, None, None
+        client, judge, phrases, comparer = None, None, None, None
         if settings.has_model():
-            client, judge, phrases = await _open_model(
+            client, judge, phrases, comparer = await _open_model(
                 settings, database, index, descriptions, stack
             )
         fetcher = cache(partial(_open_fetcher, settings, stack))
@@ -224,6 +226,7 @@ async def open_app(
                 index, judge, settings=settings.prophecy, meaning=meaning, phrases=phrases
             ),
             client=client,
+            comparer=comparer,
             web=open_web(settings, database, stack),
             rerankers=open_rerankers(settings, database, embedders, stack),
             embeddings=embeddings,
@@ -243,8 +246,8 @@ async def _open_model(
     index: PhraseIndex,
     descriptions: Descriptions,
     stack: AsyncExitStack,
-) -> "tuple[ChatClient, Judge, Phrases]":
-    """Open the language model: its client, the judge and the phrases, which `stack` closes.
+) -> "tuple[ChatClient, Judge, Phrases, StoryComparer]":
+    """Open the language model, which `stack` closes, and what asks it.
 
     The imports are here because a search without a model needs none of them. Raises SettingsError.
     """
@@ -252,6 +255,7 @@ async def _open_model(
     from engine.judge.judge import Judge
     from engine.llm.client import BREAKER_PAUSE, ChatClient
     from engine.llm.spending import Account
+    from engine.posting.retold import StoryComparer
     from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 
     client = await stack.enter_async_context(
@@ -270,7 +274,8 @@ async def _open_model(
         small_calls, Expansions(database), punctuality, Corpora(database), clock=time.monotonic
     )
     stack.push_async_callback(expander.aclose)
-    return client, judge, Phrases(expander=expander, index=index, descriptions=descriptions)
+    phrases = Phrases(expander=expander, index=index, descriptions=descriptions)
+    return client, judge, phrases, StoryComparer(client)
 
 
 def _build_answerer(

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import TypedDict
 
 from bot.app import App
@@ -30,12 +31,14 @@ from engine.posting.delivery import (
     DueSubscription,
     FindState,
     OwedPost,
+    PostedTweet,
     PostingMode,
     QuietDay,
     SelectedFind,
     StoryFind,
     Subscription,
 )
+from engine.posting.retold import build_question, tell_apart
 from engine.posting.schedule import GRACE, find_due_day, instant_allowed, next_look
 
 _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
@@ -45,6 +48,8 @@ _READ = 10_000  # subscriptions read at once
 _PAGE = 500  # subscriptions decided in one transaction
 _AT_ONCE = 2  # pages
 _NEXT_ROUND = timedelta(seconds=1)
+# Seconds in which a model compares the headlines of all chats of a round, or of one preview.
+_COMPARED_WITHIN, _PREVIEWED_WITHIN = 20.0, 10.0
 
 
 def repeat_after(app: App) -> timedelta:
@@ -85,7 +90,32 @@ async def preview_selection(
     posted = await Subscriptions(app.database).list_posted(
         subscription.chat, since=now - _REMEMBERED
     )
-    return select_finds(subscription, finds, posted, now, again_after=repeat_after(app))
+    until = asyncio.get_running_loop().time() + _PREVIEWED_WITHIN
+    return await _select_compared(app, subscription, corpus, finds, posted, until=until, now=now)
+
+
+async def _select_compared(
+    app: App,
+    subscription: Subscription,
+    corpus: str | None,
+    finds: Sequence[StoryFind],
+    posted: Sequence[PostedTweet],
+    *,
+    until: float,
+    now: datetime,
+) -> Selection:
+    """Select finds, after a model told which tell again what the chat was told, if there is one and
+    it answers before `until` by the clock of the event loop."""
+    select = partial(select_finds, subscription, finds, posted, now, again_after=repeat_after(app))
+    if not (app.comparer and corpus and finds):
+        return select()
+    postable = select(retold=tell_apart(finds, posted, now)).postable
+    question = build_question(postable, posted, now)
+    if question is None:
+        return select()
+    searched = await app.corpora.get(corpus)
+    retold = await app.comparer.compare(question, searched, until=until, now=now)
+    return select(retold=retold or {})
 
 
 async def count_unchosen(
@@ -97,9 +127,11 @@ async def count_unchosen(
 
 
 async def choose_for_posting(
-    app: App, wanted: Sequence[DueSubscription], *, now: datetime
+    app: App, wanted: Sequence[DueSubscription], *, until: float, now: datetime
 ) -> Mapping[int, Selection]:
     """Return what is posted in each chat at `now`, by chat id; each chat may occur once.
+
+    A model that compares headlines is waited for `until` then, by the clock of the event loop.
 
     Finds that are below a threshold need not be among those that were left out.
     """
@@ -110,16 +142,21 @@ async def choose_for_posting(
     posted = (
         await Subscriptions(app.database).posted_in(chats, since=now - _REMEMBERED) if chats else {}
     )
-    return {
-        subscribed.chat.id: select_finds(
-            subscribed.subscription,
-            finds.get(subscribed.chat.id, ()),
-            posted.get(subscribed.chat.id, ()),
-            now,
-            again_after=repeat_after(app),
+    chosen = await asyncio.gather(
+        *(
+            _select_compared(
+                app,
+                subscribed.subscription,
+                corpora.get(subscribed.chat.id),
+                finds.get(subscribed.chat.id, ()),
+                posted.get(subscribed.chat.id, ()),
+                until=until,
+                now=now,
+            )
+            for subscribed in wanted
         )
-        for subscribed in wanted
-    }
+    )
+    return {subscribed.chat.id: one for subscribed, one in zip(wanted, chosen, strict=True)}
 
 
 async def _list_finds(
@@ -225,11 +262,16 @@ async def decide_due_posts(app: App, *, now: datetime) -> int:
 
 
 class _Round:
-    """Decides page by page, and keeps how many posts are owed and the first error."""
+    """Decides page by page, and keeps how many posts are owed and the first error.
+
+    A model that compares headlines is waited for once: what it does not answer in that time is
+    decided without it.
+    """
 
     def __init__(self, app: App, now: datetime) -> None:
         self._app = app
         self._now = now
+        self._compares_until = asyncio.get_running_loop().time() + _COMPARED_WITHIN
         self.posts = 0
         self.failed: Exception | None = None
 
@@ -281,7 +323,11 @@ class _Round:
             for subscribed, day in zip(page, days, strict=True)
             if day or instant_allowed(subscribed.subscription, self._now)
         ]
-        choices = await choose_for_posting(self._app, ready, now=self._now) if ready else {}
+        choices = (
+            await choose_for_posting(self._app, ready, until=self._compares_until, now=self._now)
+            if ready
+            else {}
+        )
         quiet = await self._list_quiet_days(
             [
                 subscribed.subscription

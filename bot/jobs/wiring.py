@@ -145,7 +145,8 @@ class Jobs:
 
     async def digest(self) -> int:
         """Decide which posts are due; return how many are owed now."""
-        return await decide_due_posts(self._app, now=self.now())
+        with asked_by(Asker(origin=Origin.CONSOLE, task="digest", source=BudgetSource.POSTS)):
+            return await decide_due_posts(self._app, now=self.now())
 
     async def deliver(self) -> int:
         """Send what may be sent now, one message per chat; return how many were tried."""

@@ -113,7 +113,7 @@ async def _find_retold(
         for number, decision in enumerate(decisions)
         for item in decision.selected
         for post in told.get(decision.subscription.chat.id, ())
-        if has_duplicate_story(item.find, post, now)
+        if has_duplicate_story(item.find, post, now, apart=item.apart)
     }
 
 

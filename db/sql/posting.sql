@@ -75,7 +75,8 @@ UPDATE subscription s SET due_at = n.due_at
 
 -- name: posted(chat_ids, posted_from)
 SELECT p.chat_id, p.story_id, p.corpus, p.external_id, p.text, p.posted_at, p.kind, p.hits,
-       coalesce(s.words, '{}') AS words, s.link_key, s.published AS appeared_at
+       coalesce(s.text, '') AS headline, coalesce(s.words, '{}') AS words, s.link_key,
+       s.published AS appeared_at
   FROM posted p LEFT JOIN story s ON s.id = p.story_id
  WHERE p.chat_id = ANY ($1::bigint[]) AND p.posted_at >= $2
  ORDER BY p.chat_id, p.posted_at, p.answer_id

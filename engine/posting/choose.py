@@ -1,10 +1,11 @@
 """Selects the finds that a chat is told unasked: filters, thresholds, no story or text twice."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
@@ -41,6 +42,7 @@ _FOLLOWED_FOR = timedelta(days=3)
 _FEWEST_SHARED = 3  # words and tweets together
 _DUPLICATE_RATIO = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED_CHARACTERS = 5_000
+_NOTHING_RETOLD: Mapping[int, int] = MappingProxyType({})
 
 
 def measure_promise(prophecy: Prophecy) -> float:
@@ -140,6 +142,12 @@ class Selection:
     selected: tuple[SelectedFind, ...]
     rejected: tuple[RejectedFind, ...]
 
+    @property
+    def postable(self) -> tuple[StoryFind, ...]:
+        """The finds that are posted, and those that would be in their place, best first."""
+        beyond = [left.find for left in self.rejected if left.reason is RejectionReason.BEYOND_BEST]
+        return (*(each.find for each in self.selected), *beyond)
+
 
 def select_finds(
     subscription: Subscription,
@@ -148,14 +156,16 @@ def select_finds(
     now: datetime,
     *,
     again_after: timedelta = AGAIN_AFTER,
+    retold: Mapping[int, int] = _NOTHING_RETOLD,
 ) -> Selection:
     """Select the finds that the chat is told at `now`, at most `subscription.best`.
 
     Judged finds come before unjudged ones, then the better judgment, earlier cases after others,
     then the better score, then the older story. `already_posted` is what the chat was told before;
-    if it was told the best hit of a find recently, the next good hit is posted instead.
+    if it was told the best hit of a find recently, the next good hit is posted instead. `retold`
+    holds the ids of stories that a model compared, each with that of the first that tells the same.
     """
-    history = _PostHistory(already_posted, now - again_after, now)
+    history = _PostHistory(already_posted, now - again_after, now, retold)
     selected: list[SelectedFind] = []
     rejected: list[RejectedFind] = []
     for find in sorted(finds, key=_build_merit_key):
@@ -216,9 +226,12 @@ def is_worth_saying(prophecy: Prophecy, last_kind: HitKind, unjudged_coverage: f
     return _check_strength(best, last_kind, unjudged_coverage) is None
 
 
-def has_duplicate_story(find: StoryFind, posted: PostedTweet, now: datetime) -> bool:
+def has_duplicate_story(
+    find: StoryFind, posted: PostedTweet, now: datetime, *, apart: Container[int | None] = ()
+) -> bool:
     """Tell whether a find's story is one that was posted: the same link, or nearly the same words,
-    or words and tweets in common if the post, or both headlines, are of the same few days.
+    or words and tweets in common if the post, or both headlines, are of the same few days. A single
+    tweet in common does not count for stories that a model told `apart`, by their ids.
 
     The two may come from different feeds, as other chats see them. A feed may bring a story weeks
     after another one did: then the headlines are of the same days, and the post is long past.
@@ -230,6 +243,8 @@ def has_duplicate_story(find: StoryFind, posted: PostedTweet, now: datetime) -> 
     if find.corpus != posted.corpus or not _is_of_same_days(find, posted, now):
         return False
     tweets = len(list_good_hits(find) & posted.hits)
+    if tweets == 1 and posted.story_id in apart:
+        return False  # one tweet may foretell several chapters of an affair
     return tweets > 0 and tweets + len({*find.words} & {*posted.words}) >= _FEWEST_SHARED
 
 
@@ -261,6 +276,7 @@ def remember_post(selected: SelectedFind, now: datetime) -> PostedTweet:
         text=candidate.text,
         posted_at=now,
         kind=selected.hit.kind,
+        headline=find.story.text,
         words=find.words,
         link_key=find.link_key,
         appeared_at=find.appeared_at,
@@ -271,9 +287,16 @@ def remember_post(selected: SelectedFind, now: datetime) -> PostedTweet:
 class _PostHistory:
     """The stories and texts that the chat has been told."""
 
-    def __init__(self, posted: Sequence[PostedTweet], since: datetime, now: datetime) -> None:
+    def __init__(
+        self,
+        posted: Sequence[PostedTweet],
+        since: datetime,
+        now: datetime,
+        retold: Mapping[int, int],
+    ) -> None:
         recent = [post for post in posted if post.posted_at > since]
         self._now = now
+        self._retold = retold
         self._story_ids = {post.story_id for post in posted}
         self._stories = [post for post in posted if post.posted_at > now - RETOLD_AFTER]
         self._ids = {(post.corpus, post.external_id) for post in recent}
@@ -288,7 +311,17 @@ class _PostHistory:
 
     def has_duplicate(self, find: StoryFind) -> bool:
         """Tell whether the chat was told the same news as another story, of another feed."""
-        return any(has_duplicate_story(find, posted, self._now) for posted in self._stories)
+        apart = self.list_apart(find)
+        same = self._retold.keys() - apart if find.story.id in self._retold else ()
+        return any(
+            posted.story_id in same or has_duplicate_story(find, posted, self._now, apart=apart)
+            for posted in self._stories
+        )
+
+    def list_apart(self, find: StoryFind) -> frozenset[int]:
+        """Return the ids of the stories that a model compared with the find's, and told apart."""
+        first = self._retold.get(find.story.id)
+        return frozenset(story for story, of in self._retold.items() if first not in {None, of})
 
     def check_repetition(self, find: StoryFind, hit: Hit) -> RejectionReason | None:
         """Return why the chat has been told as much before, or None."""
@@ -328,7 +361,7 @@ def _select_hit(
         if rejection is None:
             if history.has_duplicate(find):
                 return RejectionReason.STORY_POSTED
-            return SelectedFind(find=find, hit=hit)
+            return SelectedFind(find=find, hit=hit, apart=history.list_apart(find))
         # The reason to report is the best hit's, or else that of a good hit.
         if index == 0 or too_weak is None:
             reason = rejection

@@ -110,10 +110,14 @@ class QuietDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedFind:
-    """A find that is to be posted, with the hit that is shown."""
+    """A find that is to be posted, with the hit that is shown.
+
+    `apart` are the ids of stories that a model compared with its own, and told apart.
+    """
 
     find: StoryFind
     hit: Hit
+    apart: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +144,8 @@ class OwedPost:
 class PostedTweet:
     """A tweet that was posted in a chat, or is owed to it, for a story.
 
-    `words`, `link_key` and `appeared_at` are the story's, as in StoryFind; `hits` are the ids of
-    all texts that were good enough to be posted for it.
+    `headline`, `words`, `link_key` and `appeared_at` are the story's, as in StoryFind; `hits` are
+    the ids of all texts that were good enough to be posted for it.
     """
 
     story_id: int | None  # None once the story has been deleted, with its words
@@ -150,6 +154,7 @@ class PostedTweet:
     text: str
     posted_at: datetime
     kind: HitKind | None = None
+    headline: str = ""
     words: tuple[str, ...] = ()
     link_key: str | None = None
     appeared_at: datetime | None = None

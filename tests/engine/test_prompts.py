@@ -13,10 +13,11 @@ from engine.compose.write import WRITE_PROMPT
 from engine.glossary.suggest import GLOSSARY
 from engine.judge.judge import JUDGE
 from engine.llm.asking import Prompt
+from engine.posting.retold import RETELLINGS
 from engine.prophecy.expand import EXPANSION
 
 PROMPTS = (
-    JUDGE, EXPANSION, GLOSSARY, ANSWER,
+    JUDGE, EXPANSION, GLOSSARY, ANSWER, RETELLINGS,
     GAPS_PROMPT, EVIDENCE_PROMPT, WRITE_PROMPT, CHECK_PROMPT,
 )  # fmt: skip
 by_version = pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.version)
@@ -45,7 +46,7 @@ def test_the_prompt_version_separates_system_and_repair_text() -> None:
 def test_versions_begin_with_the_names_of_their_schemas_and_are_all_different() -> None:
     names = [prompt.version.partition("-")[0] for prompt in PROMPTS]
     assert names == [
-        "judgments", "expansion", "pairs", "answer",
+        "judgments", "expansion", "pairs", "answer", "retellings",
         "gaps", "evidence", "draft", "check",
     ]  # fmt: skip
     assert len({prompt.version for prompt in PROMPTS}) == len(PROMPTS)

@@ -8,8 +8,8 @@
 Each request takes the next step of the script; the last step is repeated. Requests that a real
 server would refuse are refused with 400 before any step runs.
 
-Requests for phrases are told apart and counted apart: they are answered by `phrases`, with none
-unless a test says otherwise.
+Requests for phrases, and which headlines tell the same, are told apart and counted apart: they are
+answered by `phrases` and `retellings`, with none unless a test says otherwise.
 """
 
 import asyncio
@@ -59,6 +59,11 @@ class Asked:
         return schema.get("name") == "expansion" or '{"phrases"' in system
 
     @property
+    def for_retellings(self) -> bool:
+        """Whether headlines are compared."""
+        return '{"same"' in self.body["messages"][0]["content"]
+
+    @property
     def headline(self) -> str:
         """The headline: after the archive for a judge, a value where phrases are asked for, else
         the first line."""
@@ -95,6 +100,8 @@ class ModelServer(StandIn):
     requests: list[Asked] = field(default_factory=list)
     phrases: "Step | None" = None
     expansions: list[Asked] = field(default_factory=list)
+    retellings: "Step | None" = None
+    comparisons: list[Asked] = field(default_factory=list)
     _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @property
@@ -116,7 +123,13 @@ class ModelServer(StandIn):
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(await request.json(), dict(request.headers))
         if asked.for_phrases:
-            return await self._expand(asked, request)
+            self.expansions.append(asked)
+            return await self._answer_apart(asked, request, self.phrases or naming())
+        if asked.for_retellings:
+            self.comparisons.append(asked)
+            return await self._answer_apart(
+                asked, request, self.retellings or answer('{"same": []}')
+            )
         self.requests.append(asked)
         async with self._arrival:
             self._arrival.notify_all()
@@ -125,11 +138,12 @@ class ModelServer(StandIn):
         step = self.script[min(self.calls, len(self.script)) - 1]
         return await step(asked, request)
 
-    async def _expand(self, asked: Asked, request: web.Request) -> web.StreamResponse:
-        self.expansions.append(asked)
+    async def _answer_apart(
+        self, asked: Asked, request: web.Request, step: Step
+    ) -> web.StreamResponse:
         if fault := _refusal(asked.body, openrouter=self.openrouter):
             return web.json_response({"error": {"code": 400, "message": fault}}, status=400)
-        return await (self.phrases or naming())(asked, request)
+        return await step(asked, request)
 
 
 class Reachable(Protocol):

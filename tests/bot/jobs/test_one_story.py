@@ -11,8 +11,12 @@ from bot.jobs.digest import decide_due_posts
 from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.subscriptions import Stories, Subscriptions
+from engine.budget import Budget
 from engine.feeds.feed import Feed, NewHeadline
+from engine.posting.retold import StoryComparer
 from engine.search import Hit
+from tests.bot.apps import app_on
+from tests.bot.conversing import corpus
 from tests.bot.jobs.test_digest import deciding
 from tests.db.news import (
     DAY,
@@ -26,6 +30,53 @@ from tests.db.news import (
     subscribed,
     tweet,
 )
+from tests.fakes.model import ModelServer, Step, answer, client_of, failure, slow
+
+RETOLD = '{"same": [[2, 1]]}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "budget", "told"),
+    [
+        (answer(RETOLD), -1, ["Fed holds rates"]),
+        (answer('{"same": []}'), -1, ["Fed holds rates", "Powell leaves costs unchanged"]),
+        (failure(503), -1, ["Fed holds rates", "Powell leaves costs unchanged"]),
+        (slow(2), -1, ["Fed holds rates", "Powell leaves costs unchanged"]),
+        (answer(RETOLD), 0, ["Fed holds rates", "Powell leaves costs unchanged"]),
+    ],
+)
+@pytest.mark.parametrize("same_day", [True, False])
+async def test_a_story_in_quite_other_words_is_told_once_where_a_model_says_so(
+    storage: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: Step,
+    budget: int,
+    told: list[str],
+    same_day: bool,
+) -> None:
+    monkeypatch.setattr("bot.jobs.digest._COMPARED_WITHIN", 1.0)
+    chat = (await subscribed(storage)).chat
+    feeds = [
+        await Feeds(storage).add(chat, f"https://{name}.test/feed", now=NOW - DAY)
+        for name in ("first", "second")
+    ]
+    limit = None if budget < 0 else budget
+    async with ModelServer() as model, client_of(model, budget=Budget(tokens=limit)) as client:
+        model.retellings = reply
+        work = app_on(storage, [corpus("demo")], comparer=StoryComparer(client))
+        for day, text in enumerate(("Fed holds rates", "Powell leaves costs unchanged")):
+            now = NOW + (0 if same_day else day) * DAY + day * MINUTE
+            await brought(storage, feeds[day], make_headline(text, published=now), now=now)
+            for story in await Stories(storage).find_unsearched("demo", since=NOW, limit=9):
+                await found(storage, story, foretold(story.id), now=now)
+            if not same_day:
+                await decide_due_posts(work, now=NOW + (day + 1) * DAY)
+        await decide_due_posts(work, now=NOW + DAY if same_day else NOW + 3 * DAY)
+        asked = len(model.comparisons)
+    posted = await Subscriptions(storage).list_posted(chat, since=NOW)
+    assert sorted(post.headline for post in posted) == told
+    assert asked == (budget < 0), "nothing was told before the first, so that is not asked about"
+
 
 FEEDS = range(4)
 DAYS = 10
