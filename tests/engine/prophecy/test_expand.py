@@ -299,15 +299,6 @@ def test_one_late_answer_is_tolerated_and_a_timely_one_resets_slowness() -> None
     assert (punctuality.patience, punctuality.may_ask()) == (2, True)
 
 
-async def test_a_refused_schema_is_left_out(bench: Bench) -> None:
-    async def refusing(asked: object, request: object) -> object:
-        given = "response_format" in bench.server.expansions[-1].body
-        step = failure(400, "response_format is not supported") if given else naming("pump prices")
-        return await step(asked, request)  # type: ignore[arg-type]  # as they came
-
-    assert (await bench.expand(refusing)).phrases == ("pump prices",)  # type: ignore[arg-type]
-
-
 async def test_a_private_corpus_is_not_named_to_another_machine(bench: Bench) -> None:
     private = replace(CORPUS, kind=Kind.PERSONAL)
     far = bench.seat(base_url="http://models.example/v1")
