@@ -2,8 +2,7 @@
 name, its description, and whether it stays."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -27,8 +26,7 @@ from db.corpus.corpora import Corpora
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
-from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
-from engine.messages import Message
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
 
@@ -271,25 +269,13 @@ def archive_buttons(
     return tuple(rows)
 
 
-@contextmanager
-def points_to_corpora() -> Iterator[None]:
-    """Name /corpus where the block names a corpus that does not exist."""
-    try:
-        yield
-    except (NoCorpora, SeveralCorpora):
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
-
-
 async def require_archive(request: Request, app: App) -> None:
     """Raise an error unless posts to the chat have one archive to come from.
 
     SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
     """
     corpora, name = await app.corpora.list(), app.archive_of(request.known_chat)
-    with points_to_corpora():
-        matching = chosen_corpora(corpora, name)
+    matching = chosen_corpora(corpora, name)
     if len(matching) > 1:
         raise UsageError(
             request.words.say(

@@ -7,7 +7,7 @@ from datetime import UTC, timedelta
 from functools import partial
 
 from bot.app import App
-from bot.commands.archives import archive_inline, points_to_corpora
+from bot.commands.archives import archive_inline
 from bot.commands.headline_detection import MAX_HEADLINES, read_pasted, split_headlines
 from bot.commands.offers import explain_unread, offer_archive
 from bot.commands.plain_messages import say_hint
@@ -25,7 +25,7 @@ from bot.request import Hint, Request, Trigger
 from db.chat.answers import Answers
 from engine.chat import Answer, Tally
 from engine.contracts.results import Receipt
-from engine.errors import PresagioError, SeveralCorpora, StorageError
+from engine.errors import CorpusNotFound, PresagioError, StorageError
 from engine.feeds.stories import repeats_headline
 from engine.page.article import first_link
 from engine.posting.choose import is_worth_saying
@@ -34,7 +34,7 @@ from engine.search import Headline, Prophecy, SearchRequest
 _LONGEST_HEADLINE = 2_000
 _LONGEST_SHOWN = 80  # of one of several headlines
 # Errors that meet every headline of a message; others are told beside the headline they meet.
-_OF_ALL = (SeveralCorpora, StorageError)
+_OF_ALL = (CorpusNotFound, StorageError)
 _SAME_NEWS = timedelta(days=1)  # is not told again when it is overheard again
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 # A command may not be shown to others.
@@ -122,8 +122,7 @@ async def _complete_answer(
 
 async def _run_search(search: _Search, request: Request, app: App) -> Prophecy:
     request.step(request.words.say("Searching …"))
-    with points_to_corpora():
-        return await app.prophesy(search.request, corpus=search.corpus)
+    return await app.prophesy(search.request, corpus=search.corpus)
 
 
 async def _read_search(request: Request, app: App) -> _Search:
@@ -218,7 +217,7 @@ def _build_buttons(
 async def _answer_several(request: Request, app: App, headlines: Sequence[str]) -> Reply:
     """Answer the first three headlines of a message, and name those that are left out.
 
-    Raises SeveralCorpora and StorageError.
+    Raises CorpusNotFound and StorageError.
     """
     words, written = request.words, headlines[:MAX_HEADLINES]
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.app import App
-from bot.commands.archives import points_to_corpora
 from bot.commands.dialogue_acts import names_another_subject
 from bot.commands.registry import Command, find_page, too_old
 from bot.commands.rights import COUNTED, LOOKS, SEARCHES
@@ -56,8 +55,7 @@ async def _find_page(
 
     The query is made again for each page, by words and without a model. Raises PresagioError.
     """
-    with points_to_corpora():
-        answer = await find(app, query, corpus=corpus, limit=after + _SHOWN)
+    answer = await find(app, query, corpus=corpus, limit=after + _SHOWN)
     if after and len(answer.hits) <= after:
         return reply_aside(request, request.words.say("That is all I found."))
     brief = request.wants_brief_answer or after
@@ -127,8 +125,7 @@ async def _answer_question(request: Request, app: App) -> Reply:
         earlier = await Questions(app.database).earlier(earlier_question)
         earlier = await _choose_context(request, app, earlier)
     request.step(words.say("Searching …"))
-    with points_to_corpora():
-        answer = await ask_one(app, question, corpus=corpus, earlier=earlier.texts, now=request.now)
+    answer = await ask_one(app, question, corpus=corpus, earlier=earlier.texts, now=request.now)
     if earlier_question:
         # What follows it is about the same headline.
         headlines = earlier.texts if earlier.last is None else ()
@@ -251,8 +248,7 @@ async def _announce_task(request: Request, app: App, task: ComposeTask) -> Reply
         return reply_aside(
             request, words.say("{command} needs a chat. Use it in one with me.", command=command)
         )
-    with points_to_corpora():
-        corpora = await corpora_for(app, task.corpora)
+    corpora = await corpora_for(app, task.corpora)
     await require_daily(app, request.payer, now=request.now)
     task = replace(task, corpora=tuple(corpus.name for corpus in corpora))
     chat, thread = request.known_chat, request.place.thread

@@ -26,7 +26,8 @@ from bot.request import Request, Trigger, traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.corpora import meant_corpora
-from engine.errors import NoCorpora, SeveralCorpora, UsageError
+from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
+from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
 
 _MAX_ARCHIVES = 5  # that a reply names
@@ -200,7 +201,9 @@ class Registry:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
         try:
             return await self._answer_request(request, app)
-        except (NoCorpora, SeveralCorpora) as error:
+        except CorpusNotFound as error:
+            if not isinstance(error, NoCorpora | SeveralCorpora):
+                raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
             if request.trigger is Trigger.OVERHEARD or not request.place.kept:
                 raise
             if isinstance(error, NoCorpora):

@@ -187,8 +187,9 @@ def _list_rejected(rejected: Sequence[RejectedFind], words: Words) -> Iterator[s
         yield f"- {title}: {words.say(REASONS[left.reason])}"
     others = Counter(left.reason for left in rejected[_LEFT_OUT_SHOWN:])
     for reason, number in others.most_common():
-        sentence, many = words.say(REASONS[reason]), words.number(number)
-        yield f"- {words.say('{number} more: {reason}', number=many, reason=sentence)}"
+        sentence = words.say(REASONS[reason])
+        more = words.say("{number} more: {reason}", number=words.number(number), reason=sentence)
+        yield f"- {more}"
 
 
 async def _count_unfound(app: App, subscription: Subscription, request: Request) -> list[str]:
