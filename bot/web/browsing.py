@@ -14,9 +14,8 @@ from bot.i18n.words import Words
 from bot.replies.dates import say_age, say_lead_time
 from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
-from bot.web.examples import choose_examples
+from bot.web.examples import choose_examples, list_foretold_by, list_latest
 from bot.web.failures import nothing_here
-from bot.web.foretold import list_foretold_by, list_latest
 from bot.web.listing import (
     ON_A_PAGE,
     ArchiveDay,

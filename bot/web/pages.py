@@ -17,8 +17,7 @@ from bot.queries.ask import answer_unlogged, ask, build_searcher
 from bot.replies.find import answer_label
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import choose_examples, list_bundled_leads, list_samples
-from bot.web.foretold import list_latest
+from bot.web.examples import choose_examples, list_bundled_leads, list_latest, list_samples
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,

@@ -14,8 +14,8 @@ from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
 from bot.web.api import DocumentOf
+from bot.web.examples import list_foretold_by
 from bot.web.failures import Refusal, nothing_here
-from bot.web.foretold import list_foretold_by
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
