@@ -38,7 +38,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_number
+from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_whole_number
 from db.corpus.health import Neighbour, Overview
 from db.search.shown import ArchiveText, DayOfYear, DocumentLookup
 from engine.text.address import address_candidate
@@ -150,7 +150,7 @@ async def _show_month(
     skipped = count_skipped(request)
     begins, ends = month_span(when)
     month_days = (ends - begins).days
-    day = read_number(request, "day", digits=2)
+    day = read_whole_number(request, "day", digits=2)
     day = day if day <= month_days else 0
     begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)

@@ -154,7 +154,7 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
         return read_asked(values | {"date": ""})
 
 
-def read_number(request: Request, name: str, *, digits: int) -> int:
+def read_whole_number(request: Request, name: str, *, digits: int) -> int:
     """Return a parameter that is a whole number of so many digits at most, or 0 for any other."""
     given = request.query_params.get(name, "")
     return int(given) if given.isdecimal() and len(given) <= digits else 0
