@@ -85,7 +85,7 @@ async def _show_corpus(
         request,
         "corpus.html",
         corpus=corpus,
-        asked=ProphecyForm(headline="", date=None, corpus=corpus.name),
+        asked=ProphecyForm(corpus=corpus.name),
         years=years,
         month_names=words.months,
         facts=_say_facts(corpus, await shared.app.corpora.span(corpus), years, words),

@@ -81,7 +81,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         request,
         "ask.html",
         question=question,
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         samples=()
         if answered and answered.sources
@@ -187,7 +187,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     return render_template(
         request,
         "home.html",
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         lately=lately,
         lead=leads[0] if leads else None,

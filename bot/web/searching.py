@@ -75,7 +75,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         request,
         "search.html",
         query=query,
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         order=order,
         own=own,

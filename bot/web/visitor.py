@@ -91,8 +91,8 @@ def choose_language(header: str) -> str:
 class ProphecyForm:
     """The values of the prophecy form; its URL is the link to the answer."""
 
-    headline: str
-    date: datetime | None
+    headline: str = ""
+    date: datetime | None = None
     corpus: str
     more: bool = False  # whether more texts are shown than usual
 
@@ -218,12 +218,6 @@ def own_address(request: Request) -> str:
     this visitor uses."""
     shared: SharedState = request.app.state.shared
     return shared.own.address or str(request.base_url).rstrip("/")
-
-
-async def prophesy_asked(shared: SharedState, form: ProphecyForm) -> Prophecy:
-    """Answer a headline; for a repeated one, the judgment comes from the cache."""
-    async with join_prophecy(shared, form) as answering:
-        return await asyncio.shield(answering)
 
 
 def join_prophecy(
