@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from string import Formatter
 
-from engine.messages import Message, Value, list_wordings, split_messages
+from engine.messages import Message, list_wordings, split_messages
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
@@ -112,11 +112,11 @@ class Words:
         text = self.say(message.template)
         if not message.values:
             return text
-        values = {name: self._render_value(value) for name, value in message.values.items()}
+        values = {
+            name: self.render(value) if isinstance(value, Message) else value
+            for name, value in message.values.items()
+        }
         return _Places(self).vformat(text, (), values)
-
-    def _render_value(self, value: Value) -> Value:
-        return self.render(value) if isinstance(value, Message) else value
 
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
         """Return the plural form for `number`, with `{number}` and `values` filled in."""
@@ -138,7 +138,7 @@ class Words:
 
     def month(self, year: int, month: int) -> str:
         """Return a month as people write it: "March 2012", "marzo de 2012"."""
-        name = _MONTHS[self.language][month - 1]
+        name = self.months[month - 1]
         return f"{name} {year}" if self.language == DEFAULT else f"{name} de {year}"
 
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
@@ -149,14 +149,14 @@ class Words:
 
     def short_date(self, moment: datetime) -> str:
         """Return a day as lists name it, in one line: "Mar 14, 2012", "14 mar 2012"."""
-        month = _MONTHS[self.language][moment.month - 1][:3]
+        month = self.months[moment.month - 1][:3]
         if self.language == DEFAULT:
             return f"{month} {moment.day}, {moment.year}"
         return f"{moment.day} {month} {moment.year}"
 
     def day(self, moment: datetime) -> str:
         """Return a day of any year: "March 14", "14 de marzo"."""
-        month = _MONTHS[self.language][moment.month - 1]
+        month = self.months[moment.month - 1]
         return f"{month} {moment.day}" if self.language == DEFAULT else f"{moment.day} de {month}"
 
 

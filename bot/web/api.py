@@ -152,16 +152,15 @@ class Scope:
             return cls(shared=shared, corpora=tuple(corpora), tag=None)
         lookup, tag = DocumentLookup(shared.app.database), category.casefold()
         categories = await lookup.categories()
-        try:
-            corpora = (
-                await shared.choose_corpora(name, kind)
-                if name or kind
-                else [news_corpus(await shared.app.corpora.list())]
-            )
-        except CorpusNotFound:
-            if name or kind or tag in categories:
-                raise
-            corpora = []
+        if name or kind:
+            corpora = await shared.choose_corpora(name, kind)
+        else:
+            try:
+                corpora = [news_corpus(await shared.app.corpora.list())]
+            except CorpusNotFound:
+                if tag in categories:
+                    raise
+                corpora = []
         if tag in categories or any([await lookup.has_tag(each, tag) for each in corpora]):
             return cls(shared=shared, corpora=tuple(corpora), tag=tag)
         raise Refusal(

@@ -14,9 +14,8 @@ from bot.i18n.words import Words
 from bot.replies.dates import say_age, say_lead_time
 from bot.reply import name_beside, name_flags, say_date
 from bot.web.api import DocumentOf, month_span
-from bot.web.examples import choose_examples
+from bot.web.examples import choose_examples, list_foretold_by, list_latest
 from bot.web.failures import nothing_here
-from bot.web.foretold import list_foretold_by, list_latest
 from bot.web.listing import (
     ON_A_PAGE,
     ArchiveDay,
@@ -39,7 +38,7 @@ from bot.web.rendering import (
     web_address,
 )
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_number
+from bot.web.visitor import ProphecyForm, VisitorOf, format_day, list_choices, read_whole_number
 from db.search.shown import ArchiveText, DayOfYear, DocumentLookup, Neighbour
 from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole, Flag
@@ -85,7 +84,7 @@ async def _show_corpus(
         request,
         "corpus.html",
         corpus=corpus,
-        asked=ProphecyForm(headline="", date=None, corpus=corpus.name),
+        asked=ProphecyForm(corpus=corpus.name),
         years=years,
         month_names=words.months,
         facts=_say_facts(corpus, await shared.app.corpora.span(corpus), years, words),
@@ -150,7 +149,7 @@ async def _show_month(
     skipped = count_skipped(request)
     begins, ends = month_span(when)
     month_days = (ends - begins).days
-    day = read_number(request, "day", digits=2)
+    day = read_whole_number(request, "day", digits=2)
     day = day if day <= month_days else 0
     begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)

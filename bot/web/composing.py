@@ -257,7 +257,7 @@ async def _render_page(
         "compose.html",
         prompt=prompt,
         thread=thread,
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         samples=()
         if outcome

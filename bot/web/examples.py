@@ -1,22 +1,30 @@
-"""Headlines and questions for visitors to try."""
+"""What pages show before anything is asked: what was lately foretold, and what one may try."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from urllib.parse import quote
 
 from bot.i18n.words import Words, marked, words_for
-from bot.replies.dates import read_date
-from bot.web.foretold import ForetoldView, list_posted, view_foretold
+from bot.replies.dates import read_date, say_age
 from bot.web.rendering import TextView, is_foretold, view_text
 from bot.web.shared_state import SharedState
 from bot.web.visitor import Visitor, format_day, list_languages
+from db.posting.outbox import Outbox
+from db.search.shown import DocumentLookup
 from engine.answer.passages import extract_subject
+from engine.posting.delivery import PublicPost
 from engine.prophecy.headline import read_headline
 from engine.search import Candidate, Headline, Prophecy, SearchRequest
+from engine.text.address import address_candidate
 from engine.values import Corpus, CorpusRole
 
-_MAXIMUM = 3
+MAX_POSTS = 30
+_LATEST = 5  # of them, on the first page and that of an archive
+_LONGEST_QUOTE = 280
+_MAXIMUM = 3  # headlines or questions to try
 _KEPT_SECONDS = 86_400
 _LONGEST_SAMPLE = 240  # characters
 _PATIENCE = 0.3  # seconds that one visitor waits for examples
@@ -76,6 +84,24 @@ STOCK = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForetoldView:
+    """A headline and the old text that foretold it, as lists show them; paths are of this page."""
+
+    title: str
+    path: str  # of the answer to the headline
+    picture_path: str
+    text: TextView
+    age: str  # how long before the news
+    news_day: str  # ISO
+    news_date: str
+
+    @property
+    def when(self) -> str:
+        """The date of the text, how long before the news that was, its labels."""
+        return " · ".join(filter(None, (self.text.date_text, self.age, *self.text.labels)))
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A headline, a question and a prompt on one subject; `day` is its date, "" for today."""
@@ -129,6 +155,82 @@ BUNDLED = {
         ),
     ),
 }
+
+
+async def list_posted(
+    shared: SharedState, corpora: Sequence[Corpus], *, limit: int = MAX_POSTS
+) -> list[tuple[PublicPost, Candidate]]:
+    """Return what was posted from feeds of the settings, newest first, with the texts out of
+    `corpora`, which visitors may see. Texts that are gone are left out.
+
+    Posts may be missing for some minutes. Raises StorageError.
+    """
+    database, by_name = shared.app.database, {corpus.name: corpus for corpus in corpora}
+    read_posts = partial(Outbox(database).public_posts, [*by_name], limit=MAX_POSTS)
+    texts = DocumentLookup(database)
+    posted: list[tuple[PublicPost, Candidate]] = []
+    for post in await shared.kept.get(("posts", *sorted(by_name)), read_posts):
+        if len(posted) == limit:
+            break
+        corpus = by_name[post.corpus]
+        if document := await texts.document(corpus, post.external_id):
+            posted.append((post, address_candidate(document.candidate, corpus)))
+    return posted
+
+
+async def list_latest(
+    shared: SharedState, corpora: Sequence[Corpus], visitor: Visitor
+) -> list[ForetoldView]:
+    """Return the newest posts, as lists show them. Raises StorageError."""
+    posts = await list_posted(shared, corpora, limit=_LATEST)
+    return [view_post(*post, visitor) for post in posts]
+
+
+async def list_foretold_by(
+    shared: SharedState, corpus: Corpus, external_id: str, *, limit: int
+) -> Mapping[str, datetime]:
+    """Return the headlines of posts with a text, and their dates. Raises StorageError."""
+    outbox = Outbox(shared.app.database)
+    posts = await outbox.public_posts([corpus.name], external_id=external_id, limit=limit)
+    return {post.headline: post.published for post in posts}
+
+
+def view_post(post: PublicPost, text: Candidate, visitor: Visitor) -> ForetoldView:
+    """Return a post as lists show it."""
+    picture = f"/card/{post.corpus}/{quote(post.external_id)}.png"
+    return view_foretold(
+        post.headline,
+        post.published,
+        post.corpus,
+        text,
+        visitor,
+        title=post.title,
+        picture_path=visitor.link(picture, headline=post.headline),
+    )
+
+
+def view_foretold(
+    headline: str,
+    published: datetime,
+    corpus: str,
+    text: Candidate,
+    visitor: Visitor,
+    *,
+    title: str = "",
+    picture_path: str = "",
+) -> ForetoldView:
+    """Return a headline and a text as lists show them."""
+    words = visitor.words
+    parameters = {"headline": headline, "date": format_day(published), "corpus": corpus}
+    return ForetoldView(
+        title=title or headline,
+        path=visitor.link("/prophecy", **parameters),
+        picture_path=picture_path or visitor.link("/picture.png", **parameters),
+        text=view_text(text, corpus, words, longest=_LONGEST_QUOTE),
+        age=say_age(text.created_at, published, words),
+        news_day=parameters["date"],
+        news_date=words.date(published),
+    )
 
 
 async def list_bundled_leads(

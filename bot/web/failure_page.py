@@ -62,9 +62,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
         asked=form and replace(form, corpus=selected or form.corpus),
         wrong_date=wrong_date,
         year=match[0] if (match := _YEAR.search(wrong_date)) else "",
-        elsewhere=ProphecyForm(
-            headline="", date=None, corpus=archive.name if archive else selected
-        ),
+        elsewhere=ProphecyForm(corpus=archive.name if archive else selected),
         corpora=corpora,
     )
     page.headers.update(failure.headers)

@@ -15,8 +15,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from bot.card import can_draw
-from bot.web.examples import list_bundled_leads
-from bot.web.foretold import ForetoldView, list_posted, view_post
+from bot.web.examples import ForetoldView, list_bundled_leads, list_posted, view_post
 from bot.web.rendering import render_fragment, render_template, web_address
 from bot.web.shared_state import SharedOf, SharedState, limit_requests
 from bot.web.visitor import find_visitor, own_address

@@ -14,7 +14,7 @@ from bot.i18n.words import Words
 from bot.reply import name_flags, say_date
 from bot.web.rendering import Piece, name_links, render_template, split_marks
 from bot.web.shared_state import SharedState
-from bot.web.visitor import find_visitor, format_day, read_number
+from bot.web.visitor import find_visitor, format_day, read_whole_number
 from db.search.shown import ArchiveText
 from engine.search import Candidate
 from engine.values import Corpus, Flag
@@ -191,7 +191,7 @@ def render_texts(
 
 def count_skipped(request: Request) -> int:
     """Return how many texts stand on the pages before the one that is asked for."""
-    page = max(read_number(request, "page", digits=5), 1)
+    page = max(read_whole_number(request, "page", digits=5), 1)
     return min((page - 1) * ON_A_PAGE, _FARTHEST)
 
 

@@ -133,14 +133,14 @@ async def _reload_settings(shared: SharedOf) -> dict[str, list[str]]:
     """
     settings = shared.reload_settings()
     changed = list(_find_differences(shared.settings, settings))
-    applied = [key for key in changed if _is_followed(key)]
+    applied = [
+        key
+        for key in changed
+        if key in _WEB or (key.partition(".")[0] in _ANSWERS and key not in _AT_START)
+    ]
     shared.use(settings)
     shared.app.prophet.use(settings.prophecy)
     return {"applied": applied, "needs_restart": [key for key in changed if key not in applied]}
-
-
-def _is_followed(key: str) -> bool:
-    return key in _WEB or (key.partition(".")[0] in _ANSWERS and key not in _AT_START)
 
 
 def _find_differences(before: Settings, after: Settings) -> Iterator[str]:

@@ -17,8 +17,7 @@ from bot.queries.ask import answer_unlogged, ask, build_searcher
 from bot.replies.find import answer_label
 from bot.replies.prophecy import brief_notice, holds_words, prophecy_reply, say_heading
 from bot.web.browsing import browsing, find_this_day
-from bot.web.examples import choose_examples, list_bundled_leads, list_samples
-from bot.web.foretold import list_latest
+from bot.web.examples import choose_examples, list_bundled_leads, list_latest, list_samples
 from bot.web.reference import reference
 from bot.web.rendering import (
     JUDGING,
@@ -82,7 +81,7 @@ async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -
         request,
         "ask.html",
         question=question,
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         samples=()
         if answered and answered.sources
@@ -188,7 +187,7 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
     return render_template(
         request,
         "home.html",
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         lately=lately,
         lead=leads[0] if leads else None,

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
+from statistics import fmean
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -219,9 +220,11 @@ def _place_marks(
     groups = [[text] for text in shares]
     while True:
         marks = [_draw_mark(group, best, room=room, pixels=pixels) for group in groups]
-        touching = next(
-            (at for at, pair in enumerate(pairwise(marks), 1) if _touch(*pair, pixels=pixels)), 0
-        )
+        gaps = [
+            (later.start - mark.start) * pixels - later.left - (mark.width - mark.left)
+            for mark, later in pairwise(marks)
+        ]
+        touching = next((at for at, gap in enumerate(gaps, 1) if gap < _MARK_GAP), 0)
         if not touching:
             return _leave_room_for_years(marks)
         groups[touching - 1] += groups.pop(touching)
@@ -230,7 +233,7 @@ def _place_marks(
 def _draw_mark(
     group: Sequence[tuple[float, int, str]], best: int, *, room: int, pixels: int
 ) -> AxisMark:
-    start = min(round(_find_middle(group)), 100 - room)
+    start = min(round(fmean(place for place, _, _ in group)), 100 - room)
     ranks = sorted(rank for _, rank, _ in group)
     label = _label_ranks(ranks)
     width = _MARK_WIDTH + _LETTER_WIDTH * (len(label) - 1)
@@ -243,11 +246,6 @@ def _draw_mark(
     )
 
 
-def _touch(mark: AxisMark, other: AxisMark, *, pixels: int) -> bool:
-    ends = mark.start * pixels - mark.left + mark.width
-    return other.start * pixels - other.left < ends + _MARK_GAP
-
-
 def _leave_room_for_years(marks: Sequence[AxisMark]) -> list[AxisMark]:
     """Return the marks without the years that would stand on one another or on the ends'."""
     shown, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
@@ -256,10 +254,6 @@ def _leave_room_for_years(marks: Sequence[AxisMark]) -> list[AxisMark]:
         written = mark.start if fits else written
         shown.append(mark if fits else replace(mark, year=""))
     return shown
-
-
-def _find_middle(group: Sequence[tuple[float, int, str]]) -> float:
-    return sum(place for place, _, _ in group) / len(group)
 
 
 def _label_ranks(ranks: Sequence[int]) -> str:
@@ -277,8 +271,7 @@ def _label_ranks(ranks: Sequence[int]) -> str:
 
 def _say_month(moment: datetime, words: Words) -> str:
     moment = moment.astimezone(UTC)
-    name = words.month(moment.year, moment.month)
-    return name[:1].upper() + name[1:]
+    return _capitalise(words.month(moment.year, moment.month))
 
 
 def _explain(why: str, words: Words) -> Sequence[tuple[str, str]]:
@@ -311,14 +304,12 @@ def has_picture(prophecy: Prophecy) -> bool:
 def split_marks(text: str) -> list[Piece]:
     """Split a text at its marks. Unpaired marks are ignored."""
     first, *rest = text.split(MARK_BEGINS)
-    pieces = [Piece(_drop_marks(first), marked=False)]
+    pieces = [Piece(first, marked=False)]
     for part in rest:
         inside, ended, after = part.partition(MARK_ENDS)
-        pieces += [
-            Piece(_drop_marks(inside), marked=bool(ended)),
-            Piece(_drop_marks(after), marked=False),
-        ]
-    return [piece for piece in pieces if piece.text]
+        pieces += [Piece(inside, marked=bool(ended)), Piece(after, marked=False)]
+    unmarked = (replace(piece, text=piece.text.replace(MARK_ENDS, "")) for piece in pieces)
+    return [piece for piece in unmarked if piece.text]
 
 
 def link_pieces(text: str, address: str | None) -> list[Piece]:
@@ -344,7 +335,8 @@ def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> lis
     What was attached to a post stands at its end. Of a text that says more, an address that tells
     nothing is left out.
     """
-    named = [part for piece in pieces for part in _name_links_within(piece)]
+    parts = [[piece] if piece.marked else link_pieces(piece.text, None) for piece in pieces]
+    named = [_name_host(part) for part in chain.from_iterable(parts)]
     last = named[-1] if named else None
     if has_media and last and last.url and read_host(last.url) == _MEDIA_HOST:
         named[-1] = replace(last, text=words.say("picture"))
@@ -356,6 +348,15 @@ def name_links(pieces: Sequence[Piece], words: Words, *, has_media: bool) -> lis
             telling.pop()
         telling[-1] = replace(telling[-1], text=telling[-1].text.rstrip())
     return telling
+
+
+def _name_host(piece: Piece) -> Piece:
+    """Return a piece with the host of its address in place of that, or nothing if that tells
+    nothing."""
+    if not piece.url or "://" not in piece.text:
+        return piece
+    host = read_host(piece.url)
+    return replace(piece, text="" if host == _MEDIA_HOST else host.removeprefix("www."))
 
 
 def view_text(
@@ -383,20 +384,6 @@ def view_text(
     )
 
 
-def _name_links_within(piece: Piece) -> list[Piece]:
-    if piece.marked:
-        return [piece]
-    return [
-        replace(part, text=_name_host(part.url)) if part.url and "://" in part.text else part
-        for part in link_pieces(piece.text, None)
-    ]
-
-
-def _name_host(url: str) -> str:
-    host = read_host(url) or ""
-    return "" if host == _MEDIA_HOST else host.removeprefix("www.")
-
-
 def archived_address(url: str | None, moment: datetime | None) -> str | None:
     """Return where the Internet Archive may have kept a page of that day, or None."""
     if url is None:
@@ -407,10 +394,6 @@ def archived_address(url: str | None, moment: datetime | None) -> str | None:
 def web_address(url: str | None) -> str | None:
     """Return `url` if a page may link to it, that is, if it is a web address, else None."""
     return url if url and url.startswith(("https://", "http://")) else None
-
-
-def _drop_marks(text: str) -> str:
-    return text.replace(MARK_ENDS, "")
 
 
 def _round_percent(share: float) -> int:

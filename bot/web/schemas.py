@@ -191,10 +191,8 @@ class AskParameters(FilterParameters):
     limit: int = Field(5, ge=1, le=20, description="Sources, at most.")
 
 
-class MonthParameters(PageParameters):
+class MonthParameters(StrictParameters, PageParameters):
     """A month of an archive."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     month: str | None = Field(
         None,

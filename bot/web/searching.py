@@ -23,7 +23,7 @@ from bot.web.listing import (
 from bot.web.rendering import render_template, web_address
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SEARCHES, SharedOf, SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, VisitorOf, list_choices, read_number
+from bot.web.visitor import ProphecyForm, VisitorOf, list_choices, read_whole_number
 from db.search.shown import DocumentLookup
 from engine.query.query import Plan, Query
 from engine.query.results import FindHit, QueryAnswer
@@ -69,13 +69,13 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         case "json":
             return _send_json(query, answer, hits)
     nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
-    page = max(read_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
+    page = max(read_whole_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
     listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
     return render_template(
         request,
         "search.html",
         query=query,
-        asked=ProphecyForm(headline="", date=None, corpus=selected),
+        asked=ProphecyForm(corpus=selected),
         corpora=corpora,
         order=order,
         own=own,

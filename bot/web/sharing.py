@@ -1,6 +1,7 @@
 """What one shares: pictures of prophecies and of texts, and the page as an app of a phone that
 headlines are shared with."""
 
+import asyncio
 from dataclasses import replace
 from http import HTTPStatus
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -14,12 +15,12 @@ from bot.replies.dates import say_age
 from bot.replies.picture import card_of, card_of_text, picture_answer
 from bot.reply import HitView
 from bot.web.api import DocumentOf
+from bot.web.examples import list_foretold_by
 from bot.web.failures import Refusal, nothing_here
-from bot.web.foretold import list_foretold_by
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
-from bot.web.visitor import VisitorOf, answered_key, own_address, prophesy_asked, read_asked
+from bot.web.visitor import VisitorOf, answered_key, join_prophecy, own_address, read_asked
 from engine.chat import Answer
 from engine.messages import Message
 from engine.page.article import first_link
@@ -41,7 +42,8 @@ async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) 
     form = read_asked(request.query_params)
     if not shared.kept.holds(answered_key(form)):
         await limit_answers(request, shared)
-    prophecy = await prophesy_asked(shared, form)
+    async with join_prophecy(shared, form) as answering:  # the judgment of a repeated one is cached
+        prophecy = await asyncio.shield(answering)
     if not has_picture(prophecy):
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)

@@ -91,8 +91,8 @@ def choose_language(header: str) -> str:
 class ProphecyForm:
     """The values of the prophecy form; its URL is the link to the answer."""
 
-    headline: str
-    date: datetime | None
+    headline: str = ""
+    date: datetime | None = None
     corpus: str
     more: bool = False  # whether more texts are shown than usual
 
@@ -154,7 +154,7 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
         return read_asked(values | {"date": ""})
 
 
-def read_number(request: Request, name: str, *, digits: int) -> int:
+def read_whole_number(request: Request, name: str, *, digits: int) -> int:
     """Return a parameter that is a whole number of so many digits at most, or 0 for any other."""
     given = request.query_params.get(name, "")
     return int(given) if given.isdecimal() and len(given) <= digits else 0
@@ -218,12 +218,6 @@ def own_address(request: Request) -> str:
     this visitor uses."""
     shared: SharedState = request.app.state.shared
     return shared.own.address or str(request.base_url).rstrip("/")
-
-
-async def prophesy_asked(shared: SharedState, form: ProphecyForm) -> Prophecy:
-    """Answer a headline; for a repeated one, the judgment comes from the cache."""
-    async with join_prophecy(shared, form) as answering:
-        return await asyncio.shield(answering)
 
 
 def join_prophecy(

@@ -8,8 +8,8 @@ import feedparser
 from selectolax.lexbor import LexborHTMLParser
 
 from bot.i18n.words import words_for
+from bot.web.examples import ForetoldView
 from bot.web.feeds import PostedEntry, PostedFeed, render_atom, render_json_feed
-from bot.web.foretold import ForetoldView
 from bot.web.rendering import view_text
 from db.pool import Database
 from db.posting.outbox import Outbox
