@@ -1,7 +1,7 @@
 """Normalises the records of all formats into documents."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from engine.corpora import Document, Part
@@ -61,15 +61,25 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     ]
     parts = () if post.blocks is None else _cut_parts(post.blocks, _clean(post.title), keywords)
     raw = "" if parts else clean_for_display(post.text)
-    if quotes := bool(_QUOTED.search(raw)):
-        raw = _leave_out_quoted(raw) if defaults.only_mine else raw
+    quotes = bool(_QUOTED.search(raw))
+    if quotes and defaults.only_mine:
+        raw = "\n".join(line for line in raw.split("\n") if not _QUOTED.match(line)).strip()
+        if not raw:
+            raise RecordError(Message("all of it is quoted"))
     if len(raw) > LONGEST_TEXT:
         raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
     written = clean_for_display(post.text) if parts else text
-    detected = None if read_language_code(post.lang) else _detect_language(parts, defaults)
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
+    named, detected = read_language_code(post.lang), None
+    if not named and defaults.language != "simple":  # chosen to find words as they are written
+        detected = detect_language("\n".join(part.text for part in parts[:_PARTS_READ]))
+    meta = {
+        "device": _clean(post.device),
+        **{name: _clean_value(value) for name, value in post.meta.items()},
+        "beside": [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words],
+    }
     return Document(
         external_id=record.external_id,
         text=text,
@@ -81,7 +91,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
         title=_clean(post.title),
         role=_clean(post.role),
-        lang=read_language_code(post.lang) or detected,
+        lang=named or detected,
         is_language_named=not detected,
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
@@ -98,20 +108,12 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         flags=post.flags
         | (Flag.QUOTE if quotes and not defaults.only_mine else Flag.NONE)
         | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
-        meta=_build_meta(post, beside),
+        meta={name: value for name, value in meta.items() if value},
         parts=parts,
         pages=post.pages,
         page_labels=post.page_labels,
         unread=post.unread,
     )
-
-
-def _leave_out_quoted(text: str) -> str:
-    """Return the lines that the author wrote. Raises RecordError."""
-    own = "\n".join(line for line in text.split("\n") if not _QUOTED.match(line)).strip()
-    if not own:
-        raise RecordError(Message("all of it is quoted"))
-    return own
 
 
 def _check_exported(document: Document) -> Document:
@@ -126,13 +128,6 @@ def _check_exported(document: Document) -> Document:
     _clean_thread(document.thread)
     address = document.url if document.url == _web_address(document.url) else None
     return replace(document, url=address, engagement=min(document.engagement, _MAX_ENGAGEMENT))
-
-
-def _detect_language(parts: Sequence[Part], defaults: Defaults) -> str | None:
-    """Return the language of a document in parts whose file does not tell it, if it is sure."""
-    if defaults.language == "simple":  # chosen so that words are found as they are written
-        return None
-    return detect_language("\n".join(part.text for part in parts[:_PARTS_READ]))
 
 
 def _search_text(
@@ -255,22 +250,6 @@ def _find_signs(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ..
 def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
     cleaned = (_clean(word.strip().removeprefix(sign)) for word in words)
     return _list_distinct_words([word for word in cleaned if word])
-
-
-def _build_meta(post: PostFields, beside: Sequence[tuple[str, str]]) -> dict[str, object]:
-    device = _clean(post.device)
-    lines = [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words]
-    return {
-        **({"device": device} if device else {}),
-        **_clean_meta(post.meta),
-        **({"beside": lines} if lines else {}),
-    }
-
-
-def _clean_meta(meta: Mapping[str, object]) -> dict[str, object]:
-    """Return the non-empty entries, without what the database cannot hold."""
-    cleaned = {name: _clean_value(value) for name, value in meta.items()}
-    return {name: value for name, value in cleaned.items() if value}
 
 
 def _clean_value(value: object) -> object:

@@ -144,12 +144,15 @@ def _read_post(
     described = "\n\n".join(alts)
     cards = [card for part in parts if (card := mapping_at(part, "external"))]
     linked = next(iter(list_strings(cards, "uri")), None)
+    told = ((string_at(card, "title"), string_at(card, "description")) for card in cards)
+    kind = str(embed.get("$type") or "").rpartition(".")[2]
+    stand_in = f"[{kind}]" if kind else None  # "[images]"
     return PostFields(
-        text=_whole_links(text, facets) or described or linked or text_of(_describe_embed(embed)),
+        text=_whole_links(text, facets) or described or linked or text_of(stand_in),
         searched=None if text.strip() or described or linked else "",
         beside=(
             *(("image", alt) for alt in alts),
-            *(("link", about) for card in cards if (about := _describe_card(card))),
+            *(("link", "\n".join(filter(None, about))) for about in told if any(about)),
         ),
         created_at=zoned_or_utc(record.get("createdAt")),
         author=author,
@@ -168,15 +171,14 @@ def _read_post(
             for start, end, feature in facets
             if "did" in feature
         ),
-        flags=_read_embed_flags(embed, parent),
+        flags=Flag.of(
+            (Flag.REPLY, parent),
+            (Flag.QUOTE, "record" in kind.lower()),
+            (Flag.MEDIA, kind.endswith(("images", "video", "recordWithMedia"))),
+        ),
         meta={"attachments": alts},
         mine=True,
     )
-
-
-def _describe_card(card: Mapping[str, object]) -> str:
-    """Return what the card of a link says about its page."""
-    return "\n".join(filter(None, (string_at(card, "title"), string_at(card, "description"))))
 
 
 def _read_facets(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
@@ -201,20 +203,6 @@ def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object
         if address and words and words in address:
             raw = raw[:start] + address.encode("utf-8", "replace") + raw[end:]
     return raw.decode("utf-8", "replace").strip()
-
-
-def _describe_embed(embed: Mapping[str, object]) -> str | None:
-    """Return "[images]" or the like for a post with an embed and no text."""
-    kind = str(embed.get("$type") or "").rpartition(".")[2]
-    return f"[{kind}]" if kind else None
-
-
-def _read_embed_flags(embed: Mapping[str, object], parent: str | None) -> Flag:
-    kind = str(embed.get("$type") or "")
-    has_media = kind.endswith(("images", "video", "recordWithMedia"))
-    return Flag.of(
-        (Flag.REPLY, parent), (Flag.QUOTE, "record" in kind.lower()), (Flag.MEDIA, has_media)
-    )
 
 
 def _build_web_address(uri: str | None) -> str | None:

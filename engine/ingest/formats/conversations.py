@@ -7,7 +7,7 @@ left out, marks of citations too; the documents of a canvas are read.
 """
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -156,7 +156,7 @@ class ChatGptReader(ConversationReader):
         self, conversation: Mapping[str, object]
     ) -> Iterator[tuple[object, Mapping[str, object]]]:
         thread = self.describe(conversation)["thread"]
-        for node in reversed(list(_from_the_last(conversation))):
+        for node in _list_branch(conversation):
             message = self.translate({**node, "thread": thread})
             if _is_shown(message):
                 yield message.get("id"), message
@@ -180,15 +180,20 @@ class ChatGptReader(ConversationReader):
         )
 
 
-def _find_last(conversation: Mapping[str, object]) -> object:
-    """Return the name of the last message that counts: the newest if nothing names it."""
-    nodes, current = mapping_at(conversation, "mapping"), conversation.get("current_node")
-    if isinstance(current, str) and current in nodes:
-        return current
-    parents = {str(as_mapping(node).get("parent")) for node in nodes.values()}
-    leaves = [name for name in nodes if name not in parents]
-    leaves.reverse()  # of those of the same moment the last counts
-    return max(leaves, key=lambda name: _rank_node(nodes[name]), default=None)
+def _list_branch(conversation: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the nodes that count, oldest first: up to the current one, else to the newest."""
+    nodes, name = dict(mapping_at(conversation, "mapping")), conversation.get("current_node")
+    if not isinstance(name, str) or name not in nodes:
+        parents = {str(as_mapping(node).get("parent")) for node in nodes.values()}
+        leaves = [leaf for leaf in nodes if leaf not in parents]
+        leaves.reverse()  # of those of the same moment the last counts
+        name = max(leaves, key=lambda leaf: _rank_node(nodes[leaf]), default=None)
+    branch = []
+    while isinstance(name, str) and name in nodes:
+        node = as_mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
+        branch.append(node)
+        name = node.get("parent")
+    return branch[::-1]
 
 
 def _rank_node(node: object) -> str:
@@ -197,15 +202,6 @@ def _rank_node(node: object) -> str:
     if isinstance(written, int | float):
         return f"{written:020.6f}"
     return str(message.get("inserted_at") or "")
-
-
-def _from_the_last(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
-    """Yield the nodes from the last one that counts to the root."""
-    nodes, name = dict(mapping_at(conversation, "mapping")), _find_last(conversation)
-    while isinstance(name, str) and name in nodes:
-        node = as_mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
-        yield node
-        name = node.get("parent")
 
 
 def _is_shown(message: Mapping[str, object]) -> bool:

@@ -7,9 +7,9 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from pathlib import PurePosixPath
 
 from engine.errors import InputError, RecordError
@@ -39,7 +39,7 @@ from engine.ingest.parsers.parsed import (
 from engine.ingest.parsers.pdf import parse_pdf
 from engine.ingest.private import describe_private
 from engine.ingest.reader import OpenFile, Reader, Sample
-from engine.ingest.records import PARTS_VERSION, Defaults, PostFields, RawRecord, Reject
+from engine.ingest.records import PARTS_VERSION, PostFields, RawRecord, Reject
 from engine.ingest.streams import BOM, read_whole
 from engine.messages import Message
 from engine.page.metadata import decode_page
@@ -70,6 +70,7 @@ _NAMES = {
     OTHER: Message("something else"),
 }
 _PARSERS = {WORD: parse_word, EPUB: parse_epub, PAGE: parse_page}
+_PARSERS_OF_PICTURES = {PDF: parse_pdf, PICTURE: parse_picture}
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
 _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
@@ -174,7 +175,9 @@ class DocumentReader(Reader):
             yield item.reject(f"longer than {LARGEST_FILE:,} bytes")
         elif not content.strip():
             yield item.reject("the file is empty")
-        elif reason := _find_private(content, file.defaults):
+        elif recognise_content(content) in (TEXT, PAGE) and (
+            reason := describe_private(content, file.defaults)
+        ):
             yield item.reject(reason)
         else:
             yield item
@@ -186,7 +189,12 @@ class DocumentReader(Reader):
         form = checked_form(name, content)
         if form == MARKDOWN:
             return _markdown_post(payload, content)
-        parsed = _parse_document(form, content, _build_ocr(payload))
+        if form in _PARSERS_OF_PICTURES:
+            language, alive = string_at(payload, "language"), payload.get("alive")
+            ocr = Ocr(language, alive=alive if callable(alive) else None)
+            parsed = _PARSERS_OF_PICTURES[form](content, ocr)
+        else:
+            parsed = _PARSERS.get(form, parse_text)(content)
         return PostFields(
             text="",
             blocks=tuple(parsed.blocks),
@@ -217,26 +225,11 @@ def documents_prevail(names: Sequence[str]) -> bool:
     return counts.total() > others or bool(pictures and not others and not unknown)
 
 
-def _find_private(content: bytes, defaults: Defaults) -> str | None:
-    """Return why a text or page may not become a document; it holds somebody's messages."""
-    if recognise_content(content) not in (TEXT, PAGE):
-        return None
-    return describe_private(content, defaults)
-
-
 def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
     path = _last_name(str(payload.get("name")))
     post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
-
-
-def _parse_document(form: str, content: bytes, ocr: Ocr) -> ParsedDocument:
-    if form == PDF:
-        return parse_pdf(content, ocr)
-    if form == PICTURE:
-        return parse_picture(content, ocr)
-    return _PARSERS.get(form, parse_text)(content)
 
 
 def _is_seen(name: str) -> bool:
@@ -262,13 +255,6 @@ def _title_of(name: str) -> str:
     return " ".join(stem.replace("_", " ").split()) or name
 
 
-def _build_ocr(payload: Mapping[str, object]) -> Ocr:
-    language, alive = payload.get("language"), payload.get("alive")
-    return Ocr(
-        language if isinstance(language, str) else None, alive=alive if callable(alive) else None
-    )
-
-
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
     for match, read, name in ((_YAML.match, read_yaml, "YAML"), (_TOML.match, read_toml, "TOML")):
@@ -280,21 +266,30 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
                         number=_LONGEST_FRONT_MATTER,
                     )
                 )
-            fields = as_mapping(_parse_header(read, front[1], name))
+            try:
+                fields = as_mapping(read(front[1]))
+            except InputError as exc:
+                raise RecordError(
+                    Message(
+                        "the front matter is no valid {name}: {message}",
+                        name=name,
+                        message=exc.message,
+                    )
+                ) from exc
             return {str(name).lower(): value for name, value in fields.items()}, text[front.end() :]
     return {}, text
 
 
-def _read_moment(value: object) -> datetime:
-    """Read a date of front matter; one without a time is midnight, without a zone UTC.
-
-    Raises RecordError.
-    """
+def _read_note_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
+    """Return the date of front matter or file name, or None; one without a time is midnight."""
+    named = _NAMED_DATE.fullmatch(path.stem)
+    dates = (fields[name] for name in _DATES if fields.get(name))
+    value = next(dates, named[1] if named else None)
     if isinstance(value, datetime):
         return written_at(value)
     if isinstance(value, date):
-        return written_at(datetime.combine(value, time(), UTC))
-    return zoned_or_utc(value)
+        return written_at(datetime.combine(value, time()))
+    return None if value is None else zoned_or_utc(value)
 
 
 def _read_names(value: object) -> tuple[str, ...]:
@@ -302,17 +297,6 @@ def _read_names(value: object) -> tuple[str, ...]:
     values = value.split(",") if isinstance(value, str) else value
     items = values if isinstance(values, list) else []
     return tuple(text for item in items if (text := str(item).strip()))
-
-
-def _parse_header(read: Callable[[str], object], text: str, name: str) -> object:
-    try:
-        return read(text)
-    except InputError as exc:
-        raise RecordError(
-            Message(
-                "the front matter is no valid {name}: {message}", name=name, message=exc.message
-            )
-        ) from exc
 
 
 class MarkdownReader(Reader):
@@ -357,15 +341,17 @@ class MarkdownReader(Reader):
         url = next(filter(None, urls), None)
         title, body = _split_title(fields, text, path)
         folder = str(path.parent)
+        written_by = fields.get("author") or fields.get("authors")
+        first = written_by[0] if isinstance(written_by, list) and written_by else written_by
         authors = _read_names(fields.get("author")) or _read_names(fields.get("authors"))
         tags = (*_read_names(fields.get("tags")), *_read_names(fields.get("categories")))
         return PostFields(
             text=text_of(body),
             blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
-            created_at=_header_date(fields, path),
+            created_at=_read_note_date(fields, path),
             keywords=(*authors, *(tag.removeprefix("#") for tag in tags)),
-            author=read_string(_take_first_item(fields.get("author") or fields.get("authors"))),
+            author=read_string(first),
             title=title,
             lang=read_string(fields.get("lang") or fields.get("language")),
             url=url,
@@ -388,18 +374,6 @@ def _split_title(fields: Mapping[str, object], text: str, path: PurePosixPath) -
         return title, rest or title
     dated = _NAMED_DATE.fullmatch(path.stem)
     return named or (dated[2] if dated else "") or path.stem, text.strip()
-
-
-def _header_date(fields: Mapping[str, object], path: PurePosixPath) -> datetime | None:
-    """Return the date from front matter or file name, or None."""
-    named = _NAMED_DATE.fullmatch(path.stem)
-    dates = (fields[name] for name in _DATES if fields.get(name))
-    date = next(dates, named[1] if named else None)
-    return None if date is None else _read_moment(date)
-
-
-def _take_first_item(value: object) -> object:
-    return value[0] if isinstance(value, list) and value else value
 
 
 READERS: tuple[Reader, ...] = (DocumentReader(), MarkdownReader())

@@ -1,7 +1,7 @@
 """Reads a blog from RSS or Atom: its feed, or an export of WordPress and others in that form."""
 
 import calendar
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,22 +35,11 @@ from engine.values import Kind
 LARGEST = 64_000_000  # bytes; 2 MB take half a second
 
 
-def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
-    """Return id, title, text, published, url, author, lang and tags of every entry.
-
-    Raises FeedUnreadable if it is not a feed, or declares entities.
-    """
-    parsed = parse_markup(markup_text(content))
-    if not parsed.version and not parsed.entries:
-        raise FeedUnreadable(Message("This is not a feed."))
-    base = str(parsed.feeddata.get("link") or "")
-    lang = feed_language(parsed.feeddata.get("language"))
-    return [{**_entry_fields(entry, base), "lang": lang} for entry in parsed.entries]
-
-
-def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
+def _read_entry(entry: Mapping[str, Any], base: str, lang: str | None) -> dict[str, Any]:
     title, url = plain_words(entry.get("title")) or None, web_link(entry.get("link"), base)
-    text = html_text(_choose_longest_text(entry))
+    # The whole text is the longest, if the feed holds more than a summary.
+    texts = [str(part.get("value") or "") for part in entry.get("content") or ()]
+    text = html_text(max((*texts, str(entry.get("summary") or "")), key=len))
     return {
         "id": str(entry.get("id") or url or made_id(title or "", text))[:200],
         "title": title,
@@ -59,13 +48,8 @@ def _entry_fields(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
         "url": url,
         "author": plain_words(entry.get("author"), 200) or None,
         "tags": list(tags_of(tag.get("term") for tag in entry.get("tags") or ())),
+        "lang": lang,
     }
-
-
-def _choose_longest_text(entry: Mapping[str, Any]) -> str:
-    """Return the markup of the whole text, if the feed holds more than a summary."""
-    texts = [str(part.get("value") or "") for part in entry.get("content") or ()]
-    return max((*texts, str(entry.get("summary") or "")), key=len)
 
 
 def _read_date(entry: Mapping[str, Any]) -> str | None:
@@ -98,7 +82,14 @@ class BlogFeedReader(Reader):
                 Message("{label} is longer than {number:,} bytes.", label=label, number=LARGEST),
                 fix=Message("Split it."),
             )
-        for number, entry in enumerate(_feed_entries(label, content), start=1):
+        try:
+            entries = _list_entries(content)
+        except FeedUnreadable as exc:
+            raise InputError(
+                Message("{label} cannot be read: {message}", label=label, message=exc.message),
+                fix=exc.fix,
+            ) from exc
+        for number, entry in enumerate(entries, start=1):
             payload = {**entry, "file": file.citation}
             yield RawRecord(label, number, "record", orjson.dumps(entry), payload)
 
@@ -122,14 +113,14 @@ class BlogFeedReader(Reader):
         )
 
 
-def _feed_entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
-    try:
-        return blog_entries(content)
-    except FeedUnreadable as exc:
-        raise InputError(
-            Message("{label} cannot be read: {message}", label=label, message=exc.message),
-            fix=exc.fix,
-        ) from exc
+def _list_entries(content: bytes) -> list[dict[str, Any]]:
+    """Return the entries of a feed. Raises FeedUnreadable if it is none, or declares entities."""
+    parsed = parse_markup(markup_text(content))
+    if not parsed.version and not parsed.entries:
+        raise FeedUnreadable(Message("This is not a feed."))
+    base = str(parsed.feeddata.get("link") or "")
+    lang = feed_language(parsed.feeddata.get("language"))
+    return [_read_entry(entry, base, lang) for entry in parsed.entries]
 
 
 READERS: tuple[Reader, ...] = (BlogFeedReader(),)

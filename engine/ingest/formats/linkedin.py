@@ -57,7 +57,9 @@ class LinkedInReader(CsvReader):
 
 
 def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
-    commentary = _without_line_quotes(string_at(row, "ShareCommentary") or "")
+    quoted = string_at(row, "ShareCommentary") or ""  # LinkedIn puts quotes around every line
+    commentary = quoted.replace('"\n"', "\n").replace('"\r\n"', "\n")
+    commentary = commentary.removeprefix('"').removesuffix('"')
     link, shared = string_at(row, "ShareLink"), string_at(row, "SharedUrl")
     return PostFields(
         text=commentary.strip() or text_of(shared or row.get("MediaUrl") or None),
@@ -75,11 +77,6 @@ def _read_share(row: Mapping[str, object], identity: str) -> PostFields:
 def _share_number(link: str | None) -> str | None:
     match = _NUMBER.search(unquote(link or ""))
     return match[1] if match else None
-
-
-def _without_line_quotes(text: str) -> str:
-    """Remove the quotes that LinkedIn puts around every line of a text."""
-    return text.replace('"\n"', "\n").replace('"\r\n"', "\n").removeprefix('"').removesuffix('"')
 
 
 READERS: tuple[Reader, ...] = (LinkedInReader(),)

@@ -104,7 +104,9 @@ def _read_boost(activity: Mapping[str, object], attribution: str) -> PostFields:
 
 def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     text, warning = html_text(string_at(note, "content") or ""), string_at(note, "summary")
-    attachments, options = read_mappings(note.get("attachment")), _join_options(note)
+    attachments = read_mappings(note.get("attachment"))
+    polled = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
+    options = "\n".join(str(option.get("name")) for option in polled)
     said = "\n\n".join(filter(None, (warning, text)))
     # The author's descriptions of the pictures, or their file names.
     described = "\n\n".join(string_at(a, "name") or last_part(a.get("url")) for a in attachments)
@@ -134,11 +136,6 @@ def _read_note(note: Mapping[str, object], attribution: str) -> PostFields:
     )
 
 
-def _join_options(note: Mapping[str, object]) -> str:
-    options = read_mappings(note.get("oneOf")) or read_mappings(note.get("anyOf"))
-    return "\n".join(str(option.get("name")) for option in options)
-
-
 def _list_tag_names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
     tags = (tag for tag in read_mappings(note.get("tag")) if tag.get("type") == kind)
     return tuple(str(tag.get("name")) for tag in tags)
@@ -151,16 +148,13 @@ def _account_address(actor: object) -> str | None:
 
 
 def _read_visibility(note: Mapping[str, object]) -> str:
-    to, cc = (_as_list(note.get(field)) for field in ("to", "cc"))
+    values = (note.get("to"), note.get("cc"))
+    to, cc = (value if isinstance(value, list) else [value] for value in values)
     if any(name in to for name in _PUBLIC):
         return "public"
     if any(name in cc for name in _PUBLIC):
         return "unlisted"
     return "followers" if any(str(name).endswith("/followers") for name in to) else "direct"
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
 
 
 READERS: tuple[Reader, ...] = (MastodonReader(),)

@@ -366,11 +366,13 @@ class MessengerReader(Reader):
             return
         context = _read_context(chat, file)
         for number, message in enumerate(read_mappings(chat.get("messages")), start=1):
-            if message.get("is_unsent") is True or _is_notice(message):
+            words = _read_message(message)
+            is_notice = message.get("type") in _NOTICE_TYPES or _NOTICE.fullmatch(words or "")
+            if message.get("is_unsent") is True or is_notice:
                 continue
             key = (context["thread"], _read_time(message), _read_sender(message))
-            words = _read_message(message) or _list_message_files(message)
-            identity = made_id(*map(str, key), str(words))
+            said = words or _list_message_files(message)
+            identity = made_id(*map(str, key), str(said))
             payload = {"message": message, **context, "id": identity}
             yield RawRecord(file.label, number, "record", orjson.dumps(payload), payload)
 
@@ -419,11 +421,6 @@ def _read_context(chat: Mapping[str, object], file: OpenFile) -> dict[str, objec
         "file": file.citation,
         "owner": file.owner,
     }
-
-
-def _is_notice(message: Mapping[str, object]) -> bool:
-    words = _read_message(message)
-    return message.get("type") in _NOTICE_TYPES or bool(words and _NOTICE.fullmatch(words))
 
 
 def _read_sender(message: Mapping[str, object]) -> str | None:

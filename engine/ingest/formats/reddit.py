@@ -60,34 +60,26 @@ class RedditReader(CsvReader):
             raise RecordError(Message("the text was removed"))
         link = string_at(row, "permalink") or ""
         post = _POST_ID.search(link) or _POST_ID.search(str(row.get("link")))
+        thread, parent = _POST + post[1] if post else None, string_at(row, "parent")
+        if parent and not parent.startswith((_POST, _COMMENT)):
+            parent = _COMMENT + parent
         return PostFields(
             text="\n\n".join(filter(None, (title, body))) or string_at(row, "url") or "",
             created_at=read_written_time(row.get("date"), zone=None, is_day_first=None),
             author=string_at(payload, "author"),
             url=_SITE + link if link.startswith("/") else link,
-            reply_to=None if _is_post(row) else _parent_id(row, post),
+            reply_to=None if _is_post(row) else parent or thread,
             platform=self.name,
-            thread=_POST + post[1] if post else None,
+            thread=thread,
             attribution=f"reddit:r/{row.get('subreddit')}/{row.get('id')}",
             flags=Flag.NONE if _is_post(row) else Flag.REPLY,
-            meta={
-                "channel": string_at(row, "subreddit"),
-                "shared": string_at(row, "url"),
-            },
+            meta={"channel": string_at(row, "subreddit"), "shared": string_at(row, "url")},
             mine=True,
         )
 
 
 def _is_post(row: Mapping[str, object]) -> bool:
     return "title" in row
-
-
-def _parent_id(row: Mapping[str, object], post: re.Match[str] | None) -> str | None:
-    """Return the id of the comment that is answered, or of the post."""
-    parent = string_at(row, "parent")
-    if parent:
-        return parent if parent.startswith((_POST, _COMMENT)) else _COMMENT + parent
-    return _POST + post[1] if post else None
 
 
 def _read_account(source: Source) -> str | None:

@@ -25,7 +25,7 @@ from engine.ingest.fields import (
     text_of,
     zoned_or_utc,
 )
-from engine.ingest.formats.tweets import read_device, tweet_id
+from engine.ingest.formats.tweets import read_device, repost_text, tweet_id
 from engine.ingest.reader import CsvReader, JsonReader, OpenFile, Reader, Sample
 from engine.ingest.records import PostFields, RawRecord, Reject
 from engine.ingest.streams import HEAD, read_whole
@@ -53,14 +53,12 @@ class SnscrapeReader(JsonReader):
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         original = mapping_at(payload, "retweetedTweet")
-        text = _read_words(payload)
-        if original and (name := _account_name(original)) and (words := _read_words(original)):
-            text = f"RT @{name}: {words}"
+        repeated = repost_text(_account_name(original), _read_words(original))
         answered = read_identifier(
             payload.get("inReplyToTweetIdStr") or payload.get("inReplyToTweetId")
         )
         return PostFields(
-            text=text_of(text),
+            text=text_of(repeated or _read_words(payload)),
             created_at=read_zoned_time(payload.get("date")),
             author=_account_name(payload),
             lang=string_at(payload, "lang"),

@@ -134,7 +134,12 @@ class _Workspace:
 def _read_workspace(source: Source, folder: str) -> _Workspace:
     """Read the names behind the ids of the export; the files may be missing."""
     read = partial(_read_companion, source, folder)
-    people = {str(user.get("id")): _user_names(user) for file in _USERS for user in read(file)}
+    people: dict[str, list[str]] = {}
+    for user in (user for file in _USERS for user in read(file)):
+        profile = mapping_at(user, "profile")
+        shown = (profile.get("display_name"), profile.get("real_name"))
+        names = filter(None, map(read_string, (*shown, user.get("real_name"), user.get("name"))))
+        people[str(user.get("id"))] = list(dict.fromkeys(names))
     channels = {
         str(channel.get("name") or channel.get("id")): channel
         for file in _CHANNELS
@@ -150,14 +155,6 @@ def _read_companion(source: Source, folder: str, file: str) -> Sequence[Mapping[
                 items = json_objects(source.label(beside), stream)
                 return [item.value for item in items if not isinstance(item, Reject)]
     return ()
-
-
-def _user_names(user: Mapping[str, object]) -> list[str]:
-    profile = mapping_at(user, "profile")
-    names = (
-        *map(profile.get, ("display_name", "real_name")), *map(user.get, ("real_name", "name")),
-    )  # fmt: skip
-    return list(dict.fromkeys(name for name in map(read_string, names) if name))
 
 
 def _message_record(

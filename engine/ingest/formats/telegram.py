@@ -37,7 +37,6 @@ from engine.ingest.reader import (
     Reader,
     Sample,
     is_mine,
-    members_named,
     parse_objects,
     role_of,
 )
@@ -71,7 +70,7 @@ _TITLES = {
 _LONGEST_HEADER = 4_000  # bytes of the fields before the messages of a chat
 _LARGEST_PAGE = 64 << 20  # bytes
 _PAGE = re.compile(rb'class="page_body chat_page"|class="message default clearfix')
-_PAGE_NAME = re.compile(r"(?:.*/)?messages(\d*)\.html")
+_PAGE_NAME = re.compile(r"(.*/)?messages(\d*)\.html")
 _PAGE_MEDIA = ("photo", "video", "voice_message", "audio_file", "sticker", "animation", "file")
 _ANSWERED = re.compile(r"go_to_message(\d+)")
 _ZONE = re.compile(r"UTC(?=[+-])")
@@ -230,8 +229,9 @@ class TelegramHtmlReader(TelegramReader):
     name = "telegram-html"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        files = members_named(r"messages\d*\.html", names)
-        return sorted(files, key=lambda name: (name.rpartition("/")[0], _number_of(name)))
+        matches = filter(None, map(_PAGE_NAME.fullmatch, names))
+        ordered = sorted(matches, key=lambda match: (match[1] or "", int(match[2] or 1)))
+        return [match[0] for match in ordered]
 
     def recognises(self, sample: Sample) -> bool:
         return bool(_PAGE.search(sample.head))
@@ -262,11 +262,6 @@ class TelegramHtmlReader(TelegramReader):
                 raw = orjson.dumps([title, message])
                 payload = {"message": message, **context}
                 yield item.record(TelegramReader.name, identity, digest(raw), payload)
-
-
-def _number_of(name: str) -> int:
-    match = _PAGE_NAME.fullmatch(name)
-    return int(match[1] or 1) if match else 0
 
 
 def _read_page_message(node: LexborNode, sender: str | None) -> dict[str, object]:

@@ -83,8 +83,10 @@ def tweet_post(
     """
     original = mapping_at(tweet, "retweeted_status")
     text, links = _read_content(tweet)
+    is_cut = tweet.get("truncated") is True and not mapping_at(tweet, "extended_tweet")
     if original:
-        text, links = _repost_text(original, text), links + _read_content(original)[1]
+        words, more = _read_content(original)
+        text, links = repost_text(_screen_name(original), words) or text, links + more
     return PostFields(
         text=text_of(whole_text or text),
         created_at=read_zoned_time(tweet.get("created_at")),
@@ -95,10 +97,15 @@ def tweet_post(
         engagement=read_number(tweet.get("favorite_count"))
         + read_number(tweet.get("retweet_count")),
         beside=_describe_media(_list_media(tweet)),
-        flags=_read_tweet_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
+        flags=_read_tweet_flags(tweet, links, cut=is_cut and not (whole_text or original)),
         links=links,
         device=read_device(tweet.get("source")),
     )
+
+
+def repost_text(name: str | None, words: object) -> str | None:
+    """Return the text of a repost, given whom it repeats and what; None if either is missing."""
+    return f"RT @{name}: {words}" if name and words and isinstance(words, str) else None
 
 
 def is_from_x(post_id: str, created_at: datetime, *, archive_of_x: bool) -> bool:
@@ -143,11 +150,6 @@ def _read_links(tweet: Mapping[str, object], *kinds: str) -> Iterator[tuple[str,
                 yield short, expanded
 
 
-def _repost_text(original: Mapping[str, object], cut: str | None) -> str | None:
-    name, text = _screen_name(original), _read_content(original)[0]
-    return f"RT @{name}: {text}" if name and text else cut
-
-
 def _screen_name(tweet: Mapping[str, object]) -> str | None:
     return string_at(tweet, "user", "screen_name")
 
@@ -156,10 +158,6 @@ def _answered_id(tweet: Mapping[str, object]) -> str | None:
     return read_identifier(
         tweet.get("in_reply_to_status_id_str") or tweet.get("in_reply_to_status_id")
     )
-
-
-def _is_cut(tweet: Mapping[str, object]) -> bool:
-    return tweet.get("truncated") is True and not mapping_at(tweet, "extended_tweet")
 
 
 def _read_tweet_flags(
@@ -219,8 +217,9 @@ def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, 
         )
     }
     referenced = [
-        {**_with_author(includes.tweets.get(str(each.get("id")), {}), includes), **each}
+        {**whole, "author": includes.users.get(str(whole.get("author_id"))), **each}
         for each in read_mappings(tweet.get("referenced_tweets"))
+        for whole in [includes.tweets.get(str(each.get("id")), {})]
     ]
     return {
         **tweet,
@@ -237,10 +236,14 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     metrics = mapping_at(tweet, "public_metrics")
     answered = next((r.get("id") for r in references if r.get("type") == "replied_to"), None)
     attachments = mapping_at(tweet, "attachments")
+    poll = mapping_at(attachments, "poll")  # as twarc embeds it
+    polls = [poll] if poll else read_mappings(attachments.get("polls"))
+    options = ("\n".join(list_strings(each.get("options"), "label")) for each in polls)
+    repeated = repost_text(_read_username(original), _read_whole_text(original))
     kinds = {str(reference.get("type")) for reference in references}
     flags = [(flag, name in kinds) for name, flag in _REFERENCES.items()]
     return PostFields(
-        text=text_of(_repeated_v2(original) or _tweet_text(tweet)),
+        text=text_of(repeated or _read_whole_text(tweet)),
         created_at=read_zoned_time(tweet.get("created_at")),
         author=_read_username(tweet),
         lang=string_at(tweet, "lang"),
@@ -250,7 +253,7 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
         + read_number(metrics.get("retweet_count")),
         beside=(
             *_describe_media(read_mappings(attachments.get("media"))),
-            *(("poll", words) for p in _list_polls(attachments) if (words := _list_options(p))),
+            *(("poll", words) for words in options if words),
         ),
         flags=Flag.of((Flag.MEDIA, attachments.get("media_keys")), *flags),
         links=(*_read_links(tweet, "urls"), *_read_links(original, "urls")),
@@ -258,34 +261,16 @@ def v2_post(tweet: Mapping[str, object]) -> PostFields:
     )
 
 
-def _list_polls(attachments: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
-    poll = mapping_at(attachments, "poll")  # as twarc embeds it
-    return [poll] if poll else read_mappings(attachments.get("polls"))
-
-
-def _list_options(poll: Mapping[str, object]) -> str:
-    return "\n".join(list_strings(poll.get("options"), "label"))
-
-
 def _by_id(value: object, name: str = "id") -> dict[str, Mapping[str, object]]:
     return {str(item.get(name)): item for item in read_mappings(value)}
 
 
-def _with_author(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
-    return {**tweet, "author": includes.users.get(str(tweet.get("author_id")))}
-
-
-def _tweet_text(tweet: Mapping[str, object]) -> object:
+def _read_whole_text(tweet: Mapping[str, object]) -> object:
     return mapping_at(tweet, "note_tweet").get("text") or tweet.get("text")
 
 
 def _read_username(tweet: Mapping[str, object]) -> str | None:
     return string_at(tweet, "author", "username")
-
-
-def _repeated_v2(original: Mapping[str, object]) -> str | None:
-    name, text = _read_username(original), read_string(_tweet_text(original))
-    return f"RT @{name}: {text}" if name and text else None
 
 
 def _tweets_of(page: Mapping[str, object]) -> Sequence[Mapping[str, object]]:

@@ -4,6 +4,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import PurePath, PurePosixPath
@@ -134,7 +135,9 @@ def guess_date_order(headers: Iterable[Header]) -> tuple[str, bool]:
     day comes first, unless the dates look American (slashes and "AM" or "PM").
     """
     given = [
-        header for header in headers if not (_year_first(header.date) or _is_worded(header.date))
+        header
+        for header in headers
+        if not (_year_first(header.date) or _WORDED.search(header.date))
     ]
     american = any("/" in header.date and _AMERICAN.search(header.time) for header in given)
     preferred = (MONTH_FIRST, DAY_FIRST) if american else (DAY_FIRST, MONTH_FIRST)
@@ -170,15 +173,10 @@ def _year_first(date: str) -> bool:
     return len(_NUMBER.findall(date)[0]) == 4
 
 
-def _is_worded(date: str) -> bool:
-    return bool(_WORDED.search(date))
-
-
 def _date_parts(written: str, order: str) -> tuple[int, int, int]:
     """Return year, month and day."""
-    if _is_worded(written):
-        year, month, day = read_day(written, None)
-        return year, month, day
+    if _WORDED.search(written):
+        return read_day(written, None)
     first, second, third = (int(number) for number in _NUMBER.findall(written))
     if _year_first(written):
         year, month, day = first, second, third
@@ -281,7 +279,10 @@ class WhatsAppReader(Reader):
 
     def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
         chat, head = _chat_name(file.source, file.name), file.source.head(file.name)
-        order = _date_order(head, file.defaults)
+        if file.defaults.is_day_first is None:
+            order, _is_open = guess_date_order(find_headers(_decode(head)))
+        else:
+            order = DAY_FIRST if file.defaults.is_day_first else MONTH_FIRST
         context = {"chat": chat, "order": order, "owner": file.defaults.author}
         label, citation = file.label, file.citation
         stream = decode_stream(file.stream, find_encoding(head) or UTF_8)
@@ -337,12 +338,6 @@ def _plain_text(written: str) -> str:
     return strip_marks(EDITED.sub("", written))
 
 
-def _date_order(head: bytes, defaults: Defaults) -> str:
-    if defaults.is_day_first is not None:
-        return DAY_FIRST if defaults.is_day_first else MONTH_FIRST
-    return guess_date_order(find_headers(_decode(head)))[0]
-
-
 def _describe_order(name: str, order: str) -> Message:
     if order == DAY_FIRST:
         return Message(
@@ -375,7 +370,9 @@ def _identify_messages(
     for message in messages:
         if message.author is None or is_notice(message.text, message.author):
             continue
-        moment, written = _moment_of(message, order), f"{message.date} {message.time}"
+        moment, written = None, f"{message.date} {message.time}"
+        with suppress(RecordError):  # the normaliser reports it
+            moment = read_time(message.date, message.time, order)
         if minute != (minute := moment.replace(second=0) if moment else written):
             again.clear()
         text = clean_for_display(_plain_text(message.text))
@@ -405,13 +402,6 @@ def renew_ids(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str | None]:
         renewed[row["external_id"]] = None if is_gone else identity
         taken.add(identity)
     return renewed
-
-
-def _moment_of(message: WrittenMessage, order: str) -> datetime | None:
-    try:
-        return read_time(message.date, message.time, order)
-    except RecordError:
-        return None  # the normaliser reports it
 
 
 READERS: tuple[Reader, ...] = (WhatsAppReader(),)

@@ -10,11 +10,10 @@ import orjson
 from engine.errors import InputError, RecordError
 from engine.ingest.fields import mapping_at, read_mappings, read_zoned_time, string_at
 from engine.ingest.formats.tweets import keep_last_versions, tweet_id, tweet_post
-from engine.ingest.reader import Digest, JsonReader, Reader, Sample, json_objects
+from engine.ingest.reader import JsonReader, Reader, Sample, json_objects
 from engine.ingest.records import (
     Defaults,
     PostFields,
-    RawRecord,
     Reject,
     SourceRecord,
     build_fingerprint,
@@ -130,46 +129,35 @@ class XArchiveReader(JsonReader):
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
-            _require_posts(source, name)
+            match = _ASSIGNMENT.match(source.head(name))
+            if match and match[1] not in _OF_POSTS:
+                raise InputError(
+                    Message(
+                        "{label} holds {found}, not tweets.",
+                        label=source.label(name),
+                        found=match[1].decode(),
+                    ),
+                    fix=Message("Give the folder of the export, or its tweets.js."),
+                )
             author = _read_account(source, name)
             notes = NoteTweets(_read_note_tweets(source, name))
             digest = build_fingerprint(defaults, self.name, author or "")
             with source.open(name) as stream:
                 for item in json_objects(source.label(name), stream):
-                    yield (
-                        item
-                        if isinstance(item, Reject)
-                        else _tweet_record(item, author, notes, digest)
-                    )
+                    if isinstance(item, Reject):
+                        yield item
+                        continue
+                    tweet = mapping_at(item.value, "tweet") or item.value
+                    whole_text = notes.whole_text(tweet)
+                    raw = item.raw + (whole_text or "").encode("utf-8", "replace")
+                    payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
+                    yield item.record(XArchiveReader.name, tweet_id(tweet), digest(raw), payload)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         return tweet_post(
             mapping_at(payload, "tweet"),
             author=string_at(payload, "author"),
             whole_text=string_at(payload, "whole_text"),
-        )
-
-
-def _tweet_record(
-    item: RawRecord, author: str | None, notes: NoteTweets, digest: Digest
-) -> SourceRecord | Reject:
-    tweet = mapping_at(item.value, "tweet") or item.value
-    whole_text = notes.whole_text(tweet)
-    raw = item.raw + whole_text.encode("utf-8", "replace") if whole_text else item.raw
-    payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
-    return item.record(XArchiveReader.name, tweet_id(tweet), digest(raw), payload)
-
-
-def _require_posts(source: Source, name: str) -> None:
-    match = _ASSIGNMENT.match(source.head(name))
-    if match and match[1] not in _OF_POSTS:
-        raise InputError(
-            Message(
-                "{label} holds {found}, not tweets.",
-                label=source.label(name),
-                found=match[1].decode(),
-            ),
-            fix=Message("Give the folder of the export, or its tweets.js."),
         )
 
 

@@ -1,7 +1,7 @@
 """Parses HTML documents: text, paragraphs, headings and tables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -100,14 +100,15 @@ def _list_pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]
             yield "\n"
         elif node.tag == "a" and (address := _find_shown_address(node)):
             yield address
-        elif structured and (_is_note_mark(node) or _lists_contents(node)):
+        elif structured and (_is_note_mark(node) or _has_type(node, "nav", "toc")):
             continue
         elif structured and node.tag == "table" and (rows := _table_rows(node)):
             yield f"{_PARAGRAPH}{_LINE.join(rows)}{_PARAGRAPH}"
-        elif structured and node.tag == "tr" and (row := _table_row(node)):
+        elif structured and node.tag == "tr" and (row := _join_cells(_read_cells(node))):
             yield f"{_LINE}{row}{_LINE}"
         elif node.tag not in _UNSEEN:
-            after = _line_end(node.tag)
+            after = _PARAGRAPH if node.tag in _PARAGRAPHS else ""
+            after = _LINE if node.tag in _BLOCKS else after
             yield after
             if structured and node.tag in _LEVELS and node.text().strip():
                 yield _HEADING + _LEVELS[node.tag]
@@ -120,24 +121,21 @@ def _list_pieces(body: LexborNode, *, structured: bool = False) -> Iterator[str]
 
 def _is_note_mark(node: LexborNode) -> bool:
     """Return whether a node is the mark of a note, or the way back from one: words have neither."""
-    if node.tag == "a" and "noteref" in (node.attributes.get("epub:type") or ""):
+    if _has_type(node, "a", "noteref"):
         return True
     if node.tag not in ("a", "sup"):
         return False
     link = node if node.tag == "a" else node.css_first("a")
     target = "#" in ((link.attributes.get("href") if link else "") or "")
     text = (node.text() or "").strip()
-    return target and bool(_BACK.fullmatch(text) or (_is_raised(node) and _MARK.fullmatch(text)))
+    # It stands above the line, or all of it is in brackets.
+    raised = node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
+    return target and bool(_BACK.fullmatch(text) or (raised and _MARK.fullmatch(text)))
 
 
-def _is_raised(node: LexborNode) -> bool:
-    """Return whether a link stands above the line, or all of a note's mark is in brackets."""
-    return node.tag == "sup" or bool(node.css_first("sup")) or (node.text() or "").startswith("[")
-
-
-def _lists_contents(node: LexborNode) -> bool:
-    """Return whether a node is a table of contents of a book."""
-    return node.tag == "nav" and "toc" in (node.attributes.get("epub:type") or "")
+def _has_type(node: LexborNode, tag: str, kind: str) -> bool:
+    """Return whether a node is of this kind, as books name them."""
+    return node.tag == tag and kind in (node.attributes.get("epub:type") or "")
 
 
 def _table_rows(table: LexborNode) -> _Cells | None:
@@ -204,20 +202,13 @@ def _read_spans(cell: LexborNode) -> tuple[int, int]:
     return across, max(1, min(down, _MAX_REPEATS // across))
 
 
-def _table_row(row: LexborNode) -> str | None:
-    """Return the cells of a row of data within a table of layout in one line, or None."""
-    cells = _read_cells(row)
-    return " | ".join(text for text, _, _ in cells if text) if cells else None
-
-
-def _line_end(tag: str | None) -> str:
-    if tag in _PARAGRAPHS:
-        return _PARAGRAPH
-    return _LINE if tag in _BLOCKS else ""
-
-
 def _break_between(match: re.Match[str]) -> str:
     return "\n\n" if _PARAGRAPH in match[0] else "\n"
+
+
+def _join_cells(cells: Sequence[tuple[str, int, int]] | None) -> str:
+    """Return the cells of a row of data within a table of layout in one line."""
+    return " | ".join(text for text, _, _ in cells or () if text)
 
 
 def _find_shown_address(link: LexborNode) -> str | None:

@@ -51,7 +51,7 @@ class Ocr:
     @property
     def available(self) -> bool:
         """Whether the program and data of a language are installed."""
-        return bool(_find_program() and _list_installed_languages())
+        return bool(self.languages)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -69,9 +69,11 @@ class Ocr:
         """Return the text of a picture (PNG, JPEG, TIFF, PNM...). Raises RecordError."""
         self.require()
         program = _find_program() or PROGRAM
+        installed, own = self.languages, _CODES.get(self._language or "")
+        codes = own if own in installed and own else "+".join(installed)
         try:
             done = subprocess.run(  # noqa: S603 - no part of it comes from the file
-                [program, "-", "-", "--psm", _LAYOUT, "-l", self._choose_codes()],
+                [program, "-", "-", "--psm", _LAYOUT, "-l", codes],
                 input=picture,
                 capture_output=True,
                 timeout=_CLOCK,
@@ -84,16 +86,11 @@ class Ocr:
         finally:
             if self._alive:
                 self._alive()
-        if done.returncode in (-_out_of_time(), -signal.SIGKILL):
+        if sys.platform != "win32" and -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
             raise _too_slow()
         if done.returncode:
             raise damaged_error()
         return done.stdout.decode("utf-8", "replace")
-
-    def _choose_codes(self) -> str:
-        installed = _list_installed_languages()
-        own = _CODES.get(self._language or "")
-        return own if own in installed and own else "+".join(installed)
 
 
 def parse_picture(content: bytes, ocr: Ocr) -> ParsedDocument:
@@ -136,10 +133,6 @@ def _limit_child() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 5))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGKILL)
-
-
-def _out_of_time() -> int:
-    return 0 if sys.platform == "win32" else signal.SIGXCPU
 
 
 def _too_slow() -> RecordError:

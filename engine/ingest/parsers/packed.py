@@ -4,7 +4,7 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib import import_module
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
@@ -104,6 +104,16 @@ def _read_package(archive: zipfile.ZipFile) -> tuple[Element, str]:
     return package, name
 
 
+def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
+    """Raise RecordError if the text is encrypted; that fonts are is usual."""
+    encrypted = packed_xml(archive, _ENCRYPTION)
+    if encrypted is None:
+        return
+    names = [element.get("URI", "") for element in encrypted.iter(_CIPHER)]
+    if not blocks or any(name.endswith(("html", "htm", "xml")) for name in names):
+        raise protected_error()
+
+
 def _read_blocks(archive: zipfile.ZipFile, package: Element, folder: str) -> Iterator[Block]:
     items = {item.get("id"): item for item in package.iterfind(f".//{_BOOK}item")}
     contents = list(_tables_of_contents(package, items.values()))
@@ -125,39 +135,28 @@ def _tables_of_contents(package: Element, items: Iterable[Element]) -> Iterator[
             yield item
 
 
-def _require_open(archive: zipfile.ZipFile, blocks: list[Block]) -> None:
-    """Raise RecordError if the text is encrypted; that fonts are is usual."""
-    encrypted = packed_xml(archive, _ENCRYPTION)
-    if encrypted is None:
-        return
-    names = [element.get("URI", "") for element in encrypted.iter(_CIPHER)]
-    if not blocks or any(name.endswith(("html", "htm", "xml")) for name in names):
-        raise protected_error()
-
-
 def _book_dates(package: Element) -> Iterator[tuple[datetime | None, DateKind | None]]:
     """Yield the dates of a book with what they tell: first those of its publication."""
     events = {None: None, "creation": DateKind.CREATED, "modification": DateKind.MODIFIED}
     dates = [
         (
-            _parse_publication_date((element.text or "").strip()),
+            _parse_date(element.text),
             events.get(element.get(f"{_BOOK}event")),
         )
         for element in package.iterfind(f".//{_DUBLIN_CORE}date")
     ]
     yield from sorted(dates, key=lambda dating: dating[1] is not None)
     for element in package.iterfind(f".//{_BOOK}meta[@property='dcterms:modified']"):
-        yield _parse_publication_date((element.text or "").strip()), DateKind.MODIFIED
+        yield _parse_date(element.text), DateKind.MODIFIED
 
 
-def _parse_publication_date(text: str | None) -> datetime | None:
-    if not text:
-        return None
+def _parse_date(text: str | None) -> datetime | None:
+    """Return a date of ISO 8601, which may be a mere year."""
+    text = (text or "").strip()
     try:
-        moment = datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text)
+        return said_date(datetime.fromisoformat(f"{text}-01-01" if len(text) == 4 else text))
     except ValueError:
         return None
-    return said_date(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def parse_word(content: bytes) -> ParsedDocument:
@@ -176,14 +175,7 @@ def parse_word(content: bytes) -> ParsedDocument:
         raise damaged_error() from exc
     blocks = html_blocks(markup)
     dates = (
-        (_parse_property_date(text_at(properties, f"{_TERMS}modified")), DateKind.MODIFIED),
-        (_parse_property_date(text_at(properties, f"{_TERMS}created")), DateKind.CREATED),
+        (_parse_date(text_at(properties, f"{_TERMS}modified")), DateKind.MODIFIED),
+        (_parse_date(text_at(properties, f"{_TERMS}created")), DateKind.CREATED),
     )
     return _describe_document(blocks, properties, dates)
-
-
-def _parse_property_date(text: str | None) -> datetime | None:
-    try:
-        return said_date(datetime.fromisoformat(text)) if text else None
-    except ValueError:
-        return None

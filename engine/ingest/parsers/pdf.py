@@ -3,10 +3,11 @@
 import ctypes
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import import_module
+from itertools import chain
 from typing import Any, Self
 
 from engine.errors import RecordError
@@ -131,7 +132,7 @@ class _Pages:
         finally:
             words.close()
         try:
-            ocr.require()
+            ocr.require()  # before the page is rendered
             text = ocr.read(render_page(page))
         except RecordError as exc:  # the other pages may be readable
             self.faults.append(exc)
@@ -191,16 +192,12 @@ def _measure_line(line: str, words: Any, text: str, start: int, end: int) -> _Li
     boxes = [words.get_charbox(place, loose=True) for place in samples]
     sizes = sorted(abs(top - bottom) for _, bottom, _, top in boxes)
     size = sizes[len(sizes) // 2] if sizes else 0.0
-    names = [_font_name(words, place) for place in samples]
-    return _Line(line, size, emphatic=bool(names) and all(map(_EMPHASIS.search, names)))
-
-
-def _font_name(words: Any, place: int) -> bytes:
-    """Return the name of the font of a letter; few files tell its weight otherwise."""
-    library = import_module("pypdfium2.raw")
-    name = ctypes.create_string_buffer(_LONGEST_FONT_NAME)
-    library.FPDFText_GetFontInfo(words, place, name, _LONGEST_FONT_NAME, ctypes.c_int())
-    return name.value
+    # Few files tell the weight of a letter otherwise than by the name of its font.
+    name, fonts = ctypes.create_string_buffer(_LONGEST_FONT_NAME), list[bytes]()
+    for place in samples:
+        library.FPDFText_GetFontInfo(words, place, name, _LONGEST_FONT_NAME, ctypes.c_int())
+        fonts.append(name.value)
+    return _Line(line, size, emphatic=bool(fonts) and all(map(_EMPHASIS.search, fonts)))
 
 
 def render_page(page: Any) -> bytes:
@@ -232,7 +229,10 @@ def _read_headings(document: Any) -> _Headings:
 
 def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block]:
     """Yield paragraphs and notes; a line that is a title of the outline is a heading."""
-    body = _body_size(line for lines in pages.lines for line in lines)
+    heights: Counter[float] = Counter()  # of letters
+    for line in chain.from_iterable(pages.lines):
+        heights[round(line.size, 1)] += len(line)
+    body = max(heights, key=lambda size: heights[size], default=0.0)
     for page, lines in enumerate(without_running_titles(pages.lines), start=1):
         seen = page in pages.recognised
         below: list[_Line] = []
@@ -245,14 +245,6 @@ def _page_blocks(pages: _Pages, headings: _Headings) -> Iterator[Heading | Block
             yield Heading(text=line.strip(), level=level, page=page)
             below = []
         yield from _build_blocks(below, page, body, recognised=seen)
-
-
-def _body_size(lines: Iterable[_Line]) -> float:
-    """Return the height of most letters."""
-    letters: Counter[float] = Counter()
-    for line in lines:
-        letters[round(line.size, 1)] += len(line)
-    return max(letters, key=lambda size: letters[size], default=0.0)
 
 
 class _Note(Block):
