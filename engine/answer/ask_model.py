@@ -139,7 +139,7 @@ def read_claims(
             return None
         damage["prose"] += 1
         sentences = split_sentences(without_markup(text))
-        found = [_read_claim(sentence, texts, damage) for sentence in sentences]
+        found = [_build_claim(sentence, [], texts, damage) for sentence in sentences]
     claims = tuple(claim for claim in found if claim and claim.text)[:_MAX_CLAIMS]
     if not any(claim.passages for claim in claims) and any(
         _SAYS_NOT.search(claim.text) for claim in claims
@@ -165,7 +165,6 @@ def list_entries(text: str, *names: str, loose: Collection[str] = ()) -> list[ob
 
 
 def _read_claim(entry: object, texts: Sequence[str], damage: Counter[str]) -> Claim | None:
-    """Return a claim from an object or a sentence, with what it names as sources and as marks."""
     fields = entry if isinstance(entry, dict) else {"text": entry}
     written = fields.get("text")
     if not isinstance(written, str):
@@ -176,8 +175,15 @@ def _read_claim(entry: object, texts: Sequence[str], damage: Counter[str]) -> Cl
         for each in (sources if isinstance(sources, list) else [sources])
         if each is not None and not isinstance(each, bool)
     ]
-    listed = select_known(numbers, len(texts), damage)
-    plain, marked = split_citations(without_markup(written[:_LONGEST_CLAIM]), len(texts), damage)
+    return _build_claim(without_markup(written[:_LONGEST_CLAIM]), numbers, texts, damage)
+
+
+def _build_claim(
+    text: str, sources: list[int], texts: Sequence[str], damage: Counter[str]
+) -> Claim:
+    """Return a claim that cites what is named as its sources and in its marks."""
+    listed = select_known(sources, len(texts), damage)
+    plain, marked = split_citations(text, len(texts), damage)
     cited = tuple(dict.fromkeys((*listed, *marked)))
     held = "\n".join(texts[number - 1] for number in cited)
     return Claim(text=without_links(plain, held), passages=cited)

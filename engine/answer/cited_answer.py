@@ -7,16 +7,17 @@ that has already been found, comparing the first letters of words is enough.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Protocol, Self
 
 from engine.messages import Message
 from engine.search import Hit, Mode
 from engine.text.clean import fold_case_and_accents
-from engine.text.snippet import Excerpt, Spot, choose_window, find_words, one_line
+from engine.text.snippet import Excerpt, choose_window, find_words, one_line
 from engine.values import Corpus, Usage
 
 _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
@@ -212,16 +213,14 @@ def select_known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[
 
 def without_brackets(text: str) -> str:
     """Return text in which nothing looks like a mark: "[2]" becomes "(2)", "[sic]" stays."""
-    return _BRACKETS.sub(_in_parentheses, text)
+    return _BRACKETS.sub(
+        lambda match: f"({match[1]})" if _CITATION.fullmatch(match[1]) else match[0], text
+    )
 
 
 def cut_plain_text(text: str, length: int) -> str:
     """Return text from elsewhere on one line, without anything that looks like a mark."""
     return without_brackets(one_line(text, length))
-
-
-def _in_parentheses(match: re.Match[str]) -> str:
-    return f"({match[1]})" if _CITATION.fullmatch(match[1]) else match[0]
 
 
 def _parse_numbers(mark: str, given: int) -> Iterator[int]:
@@ -243,15 +242,15 @@ class Wording:
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Self:
         """Take the matched words of all hits; a word in fewer of them has more weight."""
-        held = [
-            {beginning for word in p.hit.matched for beginning in _list_beginnings(word)}
-            for p in passages
-        ]
-        beginnings = {beginning for each in held for beginning in each}
+        held: Counter[str] = Counter()
+        for passage in passages:
+            # A term may be "word as written → replacement".
+            terms = (matched.rpartition("→")[2] for matched in passage.hit.matched)
+            held.update({_word_beginning(spot.word) for term in terms for spot in find_words(term)})
         return cls(
             {
-                beginning: math.log(1 + len(passages) / sum(beginning in each for each in held))
-                for beginning in sorted(beginnings)
+                beginning: math.log(1 + len(passages) / number)
+                for beginning, number in sorted(held.items())
             }
         )
 
@@ -281,13 +280,9 @@ class Wording:
         What answers a question, such as a list, follows the words that name it.
         """
         text, before = text[:_LONGEST_READ], length // _SHARE_BEFORE
-        matches = list(self._find_matches(text))[:_MAX_MATCHES]
+        words = ((spot, self.worth.get(_word_beginning(spot.word))) for spot in find_words(text))
+        matches = list(islice(((spot, worth) for spot, worth in words if worth), _MAX_MATCHES))
         return choose_window(text, matches, before, after=length - before)
-
-    def _find_matches(self, text: str) -> Iterable[tuple[Spot, float]]:
-        for spot in find_words(text):
-            if worth := self.worth.get(_word_beginning(spot.word)):
-                yield spot, worth
 
 
 def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> str:
@@ -299,11 +294,6 @@ def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> 
     excerpt = Wording.of_claims(claims, text).window(text, longest - 2 * len(_CUT))
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
     return f"{before}{excerpt.text.strip()}{after}"
-
-
-def _list_beginnings(matched: str) -> Iterable[str]:
-    """Return the beginnings of a matched term, which may be "word as written → replacement"."""
-    return (_word_beginning(spot.word) for spot in find_words(matched.rpartition("→")[2]))
 
 
 def _word_beginning(word: str) -> str:

@@ -317,23 +317,24 @@ def _is_known(name: str, witness: Witness, *, nouns: bool) -> bool:
         or not witness.words.isdisjoint((last, f"{last}s"))  # or a possessive without apostrophe
         or last in _NO_NAMES
         or _stands_for(last, witness)
-        or any(_is_short_for(short, last) for short in witness.abbreviations.get(last[0], ()))
     )
 
 
 def _stands_for(word: str, witness: Witness) -> bool:
-    """Return whether a source has a longer form of a name: "Albertiano" for "Alberto"."""
+    """Return whether a source has a longer form of a name, "Albertiano" for "Alberto", or capitals
+    that may stand for it: "WA" for Washington."""
     beginning = word[: max(_MIN_COMMON, len(word) - 2)]
     at = bisect_left(witness.sorted_words, beginning)
-    return len(word) > _MIN_COMMON and "".join(witness.sorted_words[at : at + 1]).startswith(
-        beginning
-    )
+    forms = witness.sorted_words[at : at + 1]
+    if len(word) > _MIN_COMMON and any(form.startswith(beginning) for form in forms):
+        return True
+    capitals = witness.abbreviations.get(word[0], ())
+    return any(_holds_in_order(word, short) for short in capitals)
 
 
-def _is_short_for(short: str, word: str) -> bool:
-    """Return whether capitals may stand for a name: "WA" for Washington."""
-    letters = iter(word)
-    return all(letter in letters for letter in short)
+def _holds_in_order(word: str, letters: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)
 
 
 def _fold_words(text: str) -> list[str]:

@@ -78,18 +78,14 @@ def tweet_length(text: str) -> int:
     """
     text = _LINE_END.sub("\n", normalise_form("NFC", text))
     for possible in (_WITH_SCHEME, _WITHOUT_SCHEME):
-        text = _shorten_links(text, possible)
+        parts, at = [], 0
+        while match := possible.search(text, at):
+            counted, end = _count_link(match)
+            parts += [text[at : match.start()], counted]
+            at = end
+        text = "".join([*parts, text[at:]])
     text = _EMOJI.sub(_HEAVY_LETTER, text)
     return len(text) + len(_HEAVY.findall(text))
-
-
-def _shorten_links(text: str, possible: re.Pattern[str]) -> str:
-    parts, at = [], 0
-    while match := possible.search(text, at):
-        counted, end = _count_link(match)
-        parts += [text[at : match.start()], counted]
-        at = end
-    return "".join([*parts, text[at:]])
 
 
 def _count_link(match: re.Match[str]) -> tuple[str, int]:
@@ -165,14 +161,12 @@ def tweet_text(sentences: Sequence[DraftSentence], numbers: Mapping[int, int] | 
     text = ""
     for sentence in sentences:
         joint = "" if not text else "\n" if sentence.starts_line else " "
-        text += joint + sentence.text + _format_marks(sentence, numbers)
+        shown = sentence.sources
+        if numbers:
+            shown = tuple(sorted(numbers[source] for source in shown))
+        marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
+        text += joint + sentence.text + (f" {marks}" if marks else "")
     return text
-
-
-def _format_marks(sentence: DraftSentence, numbers: Mapping[int, int] | None) -> str:
-    shown = sorted(numbers[source] for source in sentence.sources) if numbers else sentence.sources
-    marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
-    return f" {marks}" if marks else ""
 
 
 def over_long(sentences: Sequence[DraftSentence]) -> bool:

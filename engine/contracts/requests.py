@@ -7,6 +7,7 @@ docs/kinds.md is the manual.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -40,6 +41,7 @@ class SearchContract(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     kinds: ClassVar[tuple[Kind, ...]]
+    dialect: ClassVar[Mapping[str, str]]  # the fields of this kind, by the dialect's names
 
     query: str = Field(
         "",
@@ -89,12 +91,12 @@ class SearchContract(BaseModel):
             yield Filter("after", self.date_from.isoformat())
         if self.date_to:
             yield Filter("before", (self.date_to + timedelta(days=1)).isoformat())
-        for name, value in self._fields_by_name().items():
-            yield from _read_filters(name, value)
+        for name, field in self.dialect.items():
+            yield from _read_filters(name, self._value_of(field))
 
-    def _fields_by_name(self) -> Mapping[str, _Value]:
-        """Return the fields of this kind by the dialect's names."""
-        return {}
+    def _value_of(self, field: str) -> _Value:
+        value: _Value = getattr(self, field)
+        return value
 
 
 def _read_filters(name: str, value: _Value) -> Iterator[Filter]:
@@ -116,6 +118,9 @@ class PersonalSearch(SearchContract):
     there."""
 
     kinds = (Kind.PERSONAL,)
+    dialect = MappingProxyType(
+        {"role": "role", "platform": "source", "thread": "thread_id", "tag": "tags"}
+    )
 
     limit: Limit = 20
     role: str | None = Field(None, description="Whose words: me or others, user or assistant.")
@@ -123,19 +128,14 @@ class PersonalSearch(SearchContract):
     thread_id: str | None = Field(None, description="One conversation, channel or folder.")
     tags: tuple[str, ...] = Field((), description="Tags, all of which a text must carry.")
 
-    def _fields_by_name(self) -> Mapping[str, _Value]:
-        return {
-            "role": self.role,
-            "platform": self.source,
-            "thread": self.thread_id,
-            "tag": self.tags,
-        }
-
 
 class SocialSearch(SearchContract):
     """Search posts on social networks, exactly; say so if nothing is there."""
 
     kinds = (Kind.SOCIAL, Kind.TWEETS)
+    dialect = MappingProxyType(
+        {"platform": "platform", "tag": "hashtags", "mention": "mentions", "min": "min_engagement"}
+    )
 
     limit: Limit = 30
     platform: str | None = Field(
@@ -163,24 +163,17 @@ class SocialSearch(SearchContract):
     def _every_platform(self) -> bool:
         return (self.platform or "").casefold() == ALL
 
-    def _fields_by_name(self) -> Mapping[str, _Value]:
-        return {
-            "platform": None if self._every_platform else self.platform,
-            "tag": self.hashtags,
-            "mention": self.mentions,
-            "min": self.min_engagement,
-        }
+    def _value_of(self, field: str) -> _Value:
+        return None if field == "platform" and self._every_platform else super()._value_of(field)
 
 
 class PublishedSearch(SearchContract):
     """Search published articles and essays, exactly; say so if nothing is there."""
 
     kinds = (Kind.PUBLISHED, Kind.LIBRARY)
+    dialect = MappingProxyType({"from": "author", "domain": "domain", "tag": "tags"})
 
     limit: Limit = 20
     author: str | None = Field(None, description="Who wrote it.")
     domain: str | None = Field(None, description="Where it was published, such as example.org.")
     tags: tuple[str, ...] = Field((), description="Tags, all of which an article must carry.")
-
-    def _fields_by_name(self) -> Mapping[str, _Value]:
-        return {"from": self.author, "domain": self.domain, "tag": self.tags}

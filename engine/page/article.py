@@ -97,10 +97,15 @@ def read_article(
     if not any(isinstance(part, ArticleBlock) for part in parts):
         return None
     page = read_page(html, content_type, now=now or _NO_LATEST)
-    date, dated_by = _choose_date(page, _read_date(extracted.date))
+    author = _as_line(extracted.author, _LONGEST_NAME)
+    try:
+        day = datetime.fromisoformat(extracted.date or "").replace(tzinfo=UTC)
+    except ValueError:
+        day = None
+    date, dated_by = _choose_date(page, day)
     return Article(
         title=_as_line(extracted.title, _LONGEST_TITLE) or page.title,
-        author=_read_author(extracted.author),
+        author=author and (None if _NOBODY.fullmatch(author) else author),
         date=date,
         dated_by=dated_by,
         site=page.site or _as_line(extracted.sitename, _LONGEST_NAME),
@@ -200,23 +205,9 @@ def _list_pieces(element: Any) -> Iterator[str]:
             waiting.append(child)
 
 
-def _read_author(text: str | None) -> str | None:
-    """Return the author that a page names, unless the name is what a program fills in."""
-    name = _as_line(text, _LONGEST_NAME)
-    return None if name and _NOBODY.fullmatch(name) else name
-
-
 def _as_line(text: str | None, longest: int) -> str | None:
     line = " ".join(_UNPRINTABLE.sub(" ", text or "").split())
     return line[:longest] or None
-
-
-def _read_date(text: str | None) -> datetime | None:
-    """Read an ISO date as its first moment in UTC."""
-    try:
-        return datetime.fromisoformat(text or "").replace(tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 class ArticleReader(ProcessPool):

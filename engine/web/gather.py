@@ -80,7 +80,12 @@ class WebGatherer:
         texts = [query for query in texts if query][:_MAX_QUERIES]
         if not texts or not self.available:
             return WebFindings()
-        planned = self._plan_searches(len(texts), deadline, now)
+        prices = [self._settings.usd.get(name, 0.0) for name in self._providers.names]
+        planned = PlannedCall(
+            source=self._account.source(),
+            cost_usd=len(texts) * max(prices, default=0.0),
+            until=now + timedelta(seconds=deadline + _MARGIN),
+        )
         progress = _Progress()
         try:
             async with self._account.hold(planned, now=now):
@@ -171,15 +176,6 @@ class WebGatherer:
             site=page.site,
             date=page.date or result.date,
             query=query,
-        )
-
-    def _plan_searches(self, searches: int, deadline: float, now: datetime) -> PlannedCall:
-        prices = self._settings.usd
-        dearest = max((prices.get(name, 0.0) for name in self._providers.names), default=0.0)
-        return PlannedCall(
-            source=self._account.source(),
-            cost_usd=searches * dearest,
-            until=now + timedelta(seconds=deadline + _MARGIN),
         )
 
 

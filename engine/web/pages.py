@@ -1,7 +1,7 @@
 """Reads web pages: from the cache, else fetched as their site allows, and extracted."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import unquote, urlsplit
@@ -52,29 +52,22 @@ def parse_robots(text: str, agent: str = AGENT) -> RobotRules:
     grouped: set[str] = set()  # the agents of the current group
     in_rules = False
     own = False
-    for key, value in _parse_lines(text):
+    for line in text.lstrip("\ufeff").splitlines():
+        key, colon, value = line.partition("#")[0].partition(":")
+        key, value = key.strip().lower(), value.strip()
+        if not colon or key not in ("user-agent", "allow", "disallow"):
+            continue
         if key == "user-agent":
             grouped = {value.lower()} if in_rules else grouped | {value.lower()}
-            in_rules = False
             own = own or agent in grouped
-            continue
-        in_rules = True
-        if value and key in ("allow", "disallow"):
+        elif value:
             rule = (key == "allow", unquote(value))
             if agent in grouped:
                 named.append(rule)
             if "*" in grouped:
                 general.append(rule)
+        in_rules = key != "user-agent"
     return RobotRules(tuple((named if own else general)[:_MAX_RULES]))
-
-
-def _parse_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names, in lower case, and values of the lines that mean something."""
-    for line in text.lstrip("\ufeff").splitlines():
-        key, colon, value = line.partition("#")[0].partition(":")
-        key = key.strip().lower()
-        if colon and key in ("user-agent", "allow", "disallow"):
-            yield key, value.strip()
 
 
 def _is_match(pattern: str, path: str) -> bool:
@@ -215,22 +208,19 @@ class Pages:
     async def _fetch_allowed(self, address: str, cached: FetchedPage | None) -> Fetched:
         """Fetch a page if its site lets programs read it, and the site it leads to as well."""
         limits = FetchLimits(seconds=PAGE_SECONDS, bytes=_MAX_BYTES)
+        conditions = {  # which ask for a page only if it has changed
+            "If-None-Match": cached and cached.etag,
+            "If-Modified-Since": cached and cached.last_modified,
+        }
+        headers = {name: value for name, value in conditions.items() if value}
         async with self._room:
             await self._robots.require(address)
             fetched = await self._fetcher.get(
-                address, limits=limits, accept=PAGE_TYPES, headers=_build_conditions(cached)
+                address, limits=limits, accept=PAGE_TYPES, headers=headers
             )
             if urlsplit(fetched.url)[:3] != urlsplit(address)[:3]:
                 await self._robots.require(fetched.url)
         return fetched
-
-
-def _build_conditions(cached: FetchedPage | None) -> dict[str, str]:
-    """Return the headers that ask for a page only if it has changed."""
-    if cached is None:
-        return {}
-    headers = {"If-None-Match": cached.etag, "If-Modified-Since": cached.last_modified}
-    return {name: value for name, value in headers.items() if value}
 
 
 def _read_validator(fetched: Fetched, name: str) -> str | None:

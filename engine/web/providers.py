@@ -3,10 +3,9 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 import httpx
 
@@ -60,9 +59,9 @@ def status_error(
 
     `answer` is the provider's own text; it is masked and cut before it is quoted.
     """
-    head = Message(
-        "{host} {did} ({status})", host=provider, did=_describe_status(status), status=status
-    )
+    is_spent = status in _SPENT_STATUSES
+    did = Message("says that the credit is spent") if is_spent else what_happened(status)
+    head = Message("{host} {did} ({status})", host=provider, did=did, status=status)
     quoted = quote_answer(answer, key)
     message = (
         Message("{head}: {quoted}", head=head, quoted=quoted)
@@ -71,61 +70,28 @@ def status_error(
     )
     wait = requested_pause(headers.get("retry-after"), now)
     month = _reset_of_the_month(headers) if status == 429 else None
-    spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
-    if spent or status in _SPENT_STATUSES or month is not None:
+    is_spent |= 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
+    if is_spent or month is not None:
         return WebSearchSpent(
             message,
             fix=Message("Add credit to the account."),
             rest=_choose_rest(month or wait, _SPENT),
         )
     if status == 429:
-        rest = _choose_rest(wait or _first_reset(headers), _LIMITED)
+        resets = _parse_figures(headers.get("x-ratelimit-reset"))
+        # A single figure is often a time of day.
+        rest = _choose_rest(wait or (resets[0] if len(resets) > 1 else None), _LIMITED)
         return WebSearchLimited(message, fix=Message("Wait a little."), rest=rest)
     if status == 408 or status >= 500:
         rest = _choose_rest(wait, _UNREACHABLE)
         return WebSearchUnreachable(message, fix=Message("Try again later."), rest=rest)
     if status in (401, 403) or _KEY_WORDS.search(answer):
-        return WebSearchRefused(message, fix=_describe_fix(key_variable), rest=_REFUSED)
+        fix = Message("Allow the format json in the settings of searxng.")
+        if key_variable:
+            fix = Message("Check {variable}.", variable=key_variable)
+        return WebSearchRefused(message, fix=fix, rest=_REFUSED)
     # It may be this query alone that the provider does not like.
     return WebSearchRefused(message)
-
-
-def map_unreachable(provider: str, reason: Message) -> WebSearchUnreachable:
-    """Return the error for a connection that failed, was lost or timed out."""
-    return WebSearchUnreachable(
-        Message("{host}: {reason}", host=provider, reason=reason),
-        fix=Message("Try again later."),
-        rest=_UNREACHABLE,
-    )
-
-
-def map_unreadable(provider: str) -> WebSearchError:
-    """Return the error for an answer that holds no list of results."""
-    return WebSearchError(
-        Message("The answer of {host} holds no results of a search.", host=provider),
-        rest=_UNREACHABLE,
-    )
-
-
-def engines_suspended(engines: str) -> WebSearchError:
-    """Return the error for a SearXNG whose engines have all failed."""
-    return WebSearchUnreachable(
-        Message("No engine of searxng answered: {engines}.", engines=engines),
-        fix=Message("Enable other engines in its settings."),
-        rest=_UNREACHABLE,
-    )
-
-
-def _describe_status(status: int) -> Message:
-    if status in _SPENT_STATUSES:
-        return Message("says that the credit is spent")
-    return what_happened(status)
-
-
-def _describe_fix(key_variable: str) -> Message:
-    if not key_variable:
-        return Message("Allow the format json in the settings of searxng.")
-    return Message("Check {variable}.", variable=key_variable)
 
 
 def _reset_of_the_month(headers: Mapping[str, str]) -> float | None:
@@ -138,11 +104,6 @@ def _reset_of_the_month(headers: Mapping[str, str]) -> float | None:
     if len(left) < 2 or left[-1] > 0:
         return None
     return resets[-1] if len(resets) == len(left) else _SPENT
-
-
-def _first_reset(headers: Mapping[str, str]) -> float | None:
-    resets = _parse_figures(headers.get("x-ratelimit-reset"))
-    return resets[0] if len(resets) > 1 else None  # a single figure is often a time of day
 
 
 def _parse_figures(header: str | None) -> list[float]:
@@ -183,29 +144,16 @@ class HttpSearch:
 
     async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
         """Return at most `limit` results, with their cost. Raises WebSearchError."""
-        payload = await self._ask_provider(query, limit, now)
-        if not self._form.signs & payload.keys():
-            raise map_unreadable(self.name)
-        results = tuple(islice(self._form.results(payload), limit))
-        silent = payload.get("unresponsive_engines")
-        if not results and silent and self.name == "searxng":
-            raise engines_suspended(_format_engines(silent))
-        cost = self._form.cost(payload)
-        return WebAnswer(
-            results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
-        )
-
-    async def _ask_provider(self, query: str, limit: int, now: datetime) -> Mapping[str, Any]:
         try:
             async with asyncio.timeout(self._settings.timeout):
                 status, headers, content = await self._request_results(shorten_query(query), limit)
         except (TimeoutError, httpx.TimeoutException) as exc:
             seconds = self._settings.timeout
             reason = Message("no answer within {seconds:g} s.", seconds=seconds)
-            raise map_unreachable(self.name, reason) from exc
+            raise self._unreachable(reason) from exc
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
             reason = Message("no connection ({name}).", name=type(exc).__name__)
-            raise map_unreachable(self.name, reason) from exc
+            raise self._unreachable(reason) from exc
         if status != httpx.codes.OK:
             raise status_error(
                 self.name,
@@ -217,9 +165,16 @@ class HttpSearch:
                 now=now,
             )
         payload = decode(content)
-        if payload is None:
-            raise map_unreadable(self.name)
-        return payload
+        if payload is None or not self._form.signs & payload.keys():
+            raise self._unreadable()
+        results = tuple(islice(self._form.results(payload), limit))
+        silent = payload.get("unresponsive_engines")
+        if not results and silent and self.name == "searxng":
+            raise _engines_suspended(silent)
+        cost = self._form.cost(payload)
+        return WebAnswer(
+            results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
+        )
 
     async def _request_results(self, query: str, limit: int) -> tuple[int, httpx.Headers, bytes]:
         request = self._form.request(query, limit)
@@ -231,15 +186,31 @@ class HttpSearch:
             async for piece in response.aiter_bytes():
                 content += piece
                 if len(content) > _MAX_BYTES:
-                    raise map_unreadable(self.name)
+                    raise self._unreadable()
             return response.status_code, response.headers, bytes(content)
 
+    def _unreachable(self, reason: Message) -> WebSearchUnreachable:
+        """Return the error for a connection that failed, was lost or timed out."""
+        return WebSearchUnreachable(
+            Message("{host}: {reason}", host=self.name, reason=reason),
+            fix=Message("Try again later."),
+            rest=_UNREACHABLE,
+        )
 
-def _format_engines(silent: object) -> str:
-    """Return the names in [["google", "timeout"], ...]."""
+    def _unreadable(self) -> WebSearchError:
+        message = Message("The answer of {host} holds no results of a search.", host=self.name)
+        return WebSearchError(message, rest=_UNREACHABLE)
+
+
+def _engines_suspended(silent: object) -> WebSearchError:
+    """Return the error for a SearXNG whose engines [["google", "timeout"], ...] have all failed."""
     listed = silent if isinstance(silent, list) else []
     names = (str(entry[0])[:40] for entry in listed if isinstance(entry, list) and entry)
-    return ", ".join(islice(names, 5))
+    return WebSearchUnreachable(
+        Message("No engine of searxng answered: {engines}.", engines=", ".join(islice(names, 5))),
+        fix=Message("Enable other engines in its settings."),
+        rest=_UNREACHABLE,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,26 +256,27 @@ class Providers:
 
     async def search(self, query: str, *, limit: int, now: datetime) -> SearchOutcome:
         """Return the answer of the first provider that gives one. Raises no WebSearchError."""
-        searched = SearchOutcome()
+        notices: list[Message] = []
+        requests = 0
         for provider in self._providers:
-            if reason := self._explain_rest(provider.name):
-                searched = replace(searched, notices=(*searched.notices, reason))
+            until, reason = self._resting.get(provider.name, (0.0, None))
+            if reason and self._clock() < until:
+                notices.append(reason)
                 continue
-            searched = replace(searched, requests=searched.requests + 1)
+            requests += 1
             try:
                 answer = await provider.search(query, limit=limit, now=now)
             except WebSearchError as error:
                 self._failed(error)
                 if error.rest:
                     self._resting[provider.name] = (self._clock() + error.rest, error.full_message)
-                searched = replace(searched, notices=(*searched.notices, error.full_message))
+                notices.append(error.full_message)
                 continue
-            return replace(
-                searched, results=answer.results, provider=provider.name, cost_usd=answer.cost_usd
+            return SearchOutcome(
+                results=answer.results,
+                provider=provider.name,
+                cost_usd=answer.cost_usd,
+                requests=requests,
+                notices=tuple(notices),
             )
-        return searched
-
-    def _explain_rest(self, name: str) -> Message | None:
-        """Return why a provider is left alone now, or None if it may be asked."""
-        until, reason = self._resting.get(name, (0.0, None))
-        return reason if self._clock() < until else None
+        return SearchOutcome(requests=requests, notices=tuple(notices))

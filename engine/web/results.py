@@ -139,12 +139,17 @@ def shorten_query(query: str) -> str:
     return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
 
 
-def _read_list(at: str, **keys: str) -> Callable[[Mapping[str, Any]], Iterable[WebResult]]:
-    """Return a function that reads the results at a key, whose fields have these names."""
+def _read_list(*path: str, **keys: str) -> Callable[[Mapping[str, Any]], Iterable[WebResult]]:
+    """Return a function that reads the results under a path, whose fields have these names."""
 
     def read(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-        for entry in _list_objects(payload.get(at)):
-            yield from _read_result(entry, **{name: entry.get(key) for name, key in keys.items()})
+        value: object = payload
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        for entry in value if isinstance(value, list) else ():
+            if isinstance(entry, Mapping):
+                named = {name: entry.get(key) for name, key in keys.items()}
+                yield from _read_result(entry, **named)
 
     return read
 
@@ -156,17 +161,6 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
     return float(total) if is_cost and total is not None else None
 
 
-def _read_brave_results(payload: Mapping[str, Any]) -> Iterable[WebResult]:
-    web = payload.get("web")
-    for entry in _list_objects(web.get("results") if isinstance(web, Mapping) else None):
-        yield from _read_result(entry, date=entry.get("page_age"))
-
-
-def _list_objects(value: object) -> list[Mapping[str, Any]]:
-    listed = value if isinstance(value, list) else []
-    return [entry for entry in listed if isinstance(entry, Mapping)]
-
-
 def _read_result(
     entry: Mapping[str, Any],
     *,
@@ -176,24 +170,19 @@ def _read_result(
 ) -> Iterable[WebResult]:
     """Yield the result, unless its address is unusable."""
     address = url or entry.get("url")
-    if not isinstance(address, str) or not (address := canonical_address(address) or ""):
+    address = canonical_address(address) if isinstance(address, str) else None
+    if not address:
         return
+    title = entry.get("title")
+    shown = title[: 2 * _LONGEST_TITLE] if isinstance(title, str) else ""
+    written = text[:LONGEST_TEXT] if isinstance(text, str) else ""
+    written = _UNPRINTABLE.sub("", written.replace("\r", ""))
     yield WebResult(
         url=address,
-        title=_clean_title(entry.get("title")),
-        text=_clean_paragraphs(text) or None,
+        title=" ".join(_UNPRINTABLE.sub(" ", shown).split())[:_LONGEST_TITLE],
+        text=_BLANK_LINES.sub("\n\n", written).strip() or None,
         date=_read_iso_date(date),
     )
-
-
-def _clean_title(value: object) -> str:
-    text = value if isinstance(value, str) else ""
-    return " ".join(_UNPRINTABLE.sub(" ", text[: 2 * _LONGEST_TITLE]).split())[:_LONGEST_TITLE]
-
-
-def _clean_paragraphs(value: object) -> str:
-    text = value[:LONGEST_TEXT] if isinstance(value, str) else ""
-    return _BLANK_LINES.sub("\n\n", _UNPRINTABLE.sub("", text.replace("\r", ""))).strip()
 
 
 def _read_iso_date(value: object) -> datetime | None:
@@ -240,7 +229,7 @@ FORMS: Mapping[str, Form] = {
             request=lambda query, limit: ProviderRequest(
                 query={"q": query, "count": limit, "text_decorations": "false"}
             ),
-            results=_read_brave_results,
+            results=_read_list("web", "results", date="page_age"),
             signs=frozenset({"web", "query"}),  # without results there is no "web"
         ),
         Form(
