@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.app import App
 from bot.settings import Settings
-from db.posting.feeds import Feeds, SharedFeeds
+from db.posting.feeds import Feeds
 from engine.chat import Chat
 from engine.errors import UsageError
 from engine.feeds.feed import ConfiguredFeed, Feed, FeedHealth
@@ -92,17 +92,13 @@ class FeedService:
         was not added there."""
         if chat is not None:
             return await self._stored.remove(chat, feed)
-        removed = await self._shared.remove(str(feed))
+        removed = await self._stored.unshare(str(feed))
         await self._configure(now)
         return removed
 
     @property
     def _stored(self) -> Feeds:
         return Feeds(self.app.database)
-
-    @property
-    def _shared(self) -> SharedFeeds:
-        return SharedFeeds(self.app.database)
 
     async def _list(self, chat: Chat | None, now: datetime) -> list[Feed]:
         if chat is not None:
@@ -119,7 +115,7 @@ class FeedService:
         for feed in feeds:
             url, category = feed.url, feed.category
             if chat is None:
-                await self._shared.add(url, category=category, now=now)
+                await self._stored.share(url, category=category, now=now)
             else:
                 await self._stored.add(chat, url, title=feed.title, category=category, now=now)
         if chat is None:

@@ -8,7 +8,7 @@ docs/decisions/0063-placed.md
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from enum import Enum
@@ -299,6 +299,12 @@ def read_row(kind: type[_T], row: Row, prefix: str = "", **values: Any) -> _T:
             value = columns[prefix + name]
             values[name] = value if convert is None or value is None else convert(value)
     return kind(**values)
+
+
+def list_values(value: object, columns: Iterable[str], **others: object) -> tuple[Any, ...]:
+    """Return what columns hold: one of `others`, or the value's field of that name."""
+    chosen = (others[name] if name in others else getattr(value, name) for name in columns)
+    return tuple(each.value if isinstance(each, Enum) else each for each in chosen)
 
 
 @cache

@@ -106,8 +106,13 @@ async def _apply_next_migration(connection: Connection) -> Migration | None:
         todo = select_pending(list_migrations(), await read_applied(connection))
         if not todo:
             return None
-        await _apply_migration(connection, todo[0])
-        return todo[0]
+        migration = todo[0]
+        await connection.execute(migration.sql, timeout=_PATIENCE)
+        await connection.execute(
+            "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
+            *(migration.version, migration.name, migration.checksum),
+        )
+        return migration
 
 
 async def check_migrations(connection: Connection) -> list[Migration]:
@@ -122,13 +127,3 @@ async def read_applied(connection: Connection) -> dict[int, str]:
     """Return the checksums of the migrations that have run, by number."""
     rows = await connection.fetch("SELECT version, checksum FROM migration")
     return {row["version"]: row["checksum"] for row in rows}
-
-
-async def _apply_migration(connection: Connection, migration: Migration) -> None:
-    await connection.execute(migration.sql, timeout=_PATIENCE)
-    await connection.execute(
-        "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
-        migration.version,
-        migration.name,
-        migration.checksum,
-    )

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import asyncpg
 import orjson
 
-from db.connection import read_row
+from db.connection import list_values, read_row
 from db.pool import Store
 from engine.answer.cited_answer import Claim, ModelAnswer, Objection
 from engine.budget import BudgetSource, PlannedCall
@@ -19,6 +19,9 @@ from engine.web.results import FetchedPage
 
 # Judgments are requested again while the news is fresh, and never after that.
 _KEPT = timedelta(days=90)
+_PAGE = (
+    "url", "title", "author", "site", "date", "text", "etag", "last_modified", "fetched_at",
+)  # fmt: skip
 
 _Answer = TypeVar("_Answer")
 
@@ -146,16 +149,8 @@ class Ledger(Store, sql="model"):
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:
         """Add one call."""
-        await self._execute(
-            "record",
-            now,
-            purpose,
-            model,
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.cost_usd,
-            source.value,
-        )
+        spent = usage.prompt_tokens, usage.completion_tokens, usage.cost_usd
+        await self._execute("record", now, purpose, model, *spent, source.value)
 
     async def reserve(
         self,
@@ -169,16 +164,8 @@ class Ledger(Store, sql="model"):
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_ledger"])
             check(_read_usages(await connection.fetch(self._sql["spent"], *bounds, now)))
-            return int(
-                await connection.fetchval(
-                    self._sql["reserve"],
-                    planned.source.value,
-                    planned.tokens,
-                    planned.cost_usd,
-                    planned.until,
-                    now,
-                )
-            )
+            values = planned.source.value, planned.tokens, planned.cost_usd, planned.until, now
+            return int(await connection.fetchval(self._sql["reserve"], *values))
 
     async def release(self, place: int) -> None:
         """Stop counting a call as in progress."""
@@ -194,29 +181,17 @@ def _read_usages(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
     return {BudgetSource(row["source"]): read_row(Usage, row) for row in rows}
 
 
-class WebPages(Store, sql="web_cache"):
+class WebPages(Store, sql="model"):
     """Pages by the canonical address that they were asked for by."""
 
     async def get(self, address: str) -> FetchedPage | None:
         """Return the stored page, or None."""
         row = await self._fetch_row("page", address)
-        return read_row(FetchedPage, row, date=row["published_at"]) if row else None
+        return read_row(FetchedPage, row) if row else None
 
     async def put(self, address: str, page: FetchedPage) -> None:
         """Store a page in place of an older one."""
-        await self._execute(
-            "store_page",
-            address,
-            page.url,
-            page.title,
-            page.author,
-            page.site,
-            page.date,
-            page.text,
-            page.etag,
-            page.last_modified,
-            page.fetched_at,
-        )
+        await self._execute("store_page", address, *list_values(page, _PAGE))
 
     async def forget(self, *, before: datetime, max_bytes: int) -> int:
         """Remove pages fetched before `before`, and the oldest ones beyond `max_bytes` of text.

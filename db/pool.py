@@ -431,19 +431,17 @@ class Store:
         async with self._database.connection() as connection:
             return await connection.fetch(self._find_statement(statement, corpus), *values)
 
-    async def _fetch_row(
-        self, statement: str, *values: Any, corpus: Corpus | None = None
-    ) -> asyncpg.Record | None:
+    async def _fetch_row(self, statement: str, *values: Any) -> asyncpg.Record | None:
         async with self._database.connection() as connection:
-            return await connection.fetchrow(self._find_statement(statement, corpus), *values)
+            return await connection.fetchrow(self._sql[statement], *values)
 
     async def _fetch_value(self, statement: str, *values: Any, corpus: Corpus | None = None) -> Any:
         async with self._database.connection() as connection:
             return await connection.fetchval(self._find_statement(statement, corpus), *values)
 
-    async def _execute(self, statement: str, *values: Any, corpus: Corpus | None = None) -> str:
+    async def _execute(self, statement: str, *values: Any) -> str:
         async with self._database.connection() as connection:
-            return await connection.execute(self._find_statement(statement, corpus), *values)
+            return await connection.execute(self._sql[statement], *values)
 
     def _find_statement(self, name: str, corpus: Corpus | None) -> str:
         return about_corpus(self._file, name, corpus.id) if corpus else self._sql[name]

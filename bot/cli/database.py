@@ -17,10 +17,9 @@ from bot.app import bring_up_to_date, open_with_server
 from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
 from bot.settings import Settings
-from db.backup import back_up_database, restore_database
+from db.backup import back_up_database, build_environment, restore_database
 from db.corpus.corpora import add_languages
 from db.embedded.server import EmbeddedServer
-from db.programs import build_environment
 from engine.errors import UsageError
 
 _NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells

@@ -13,7 +13,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply
 from bot.request import Request
-from db.posting.feeds import FeedOffers, Feeds
+from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.chat import format_local_time
 from engine.errors import UsageError
@@ -207,7 +207,7 @@ async def _offer_feeds(
     request: Request, feeds: Sequence[FoundFeed], category: str, app: App
 ) -> Reply:
     words, offered = request.words, feeds[:_MAX_OFFERED]
-    numbers = await FeedOffers(app.database).offer([feed.url for feed in offered], now=request.now)
+    numbers = await Feeds(app.database).offer([feed.url for feed in offered], now=request.now)
     lines = [words.say("This page names several feeds. Which one shall I add?")]
     buttons = []
     for place, feed in enumerate(offered, start=1):
@@ -239,7 +239,7 @@ async def _choose_feed(request: Request, action: Action, app: App) -> Reply:
     number, _, rest = action.value.partition(".")
     digest, _, category = rest.partition(".")
     is_number = number.isascii() and number.isdigit() and len(number) < 19
-    url = await FeedOffers(app.database).url(int(number)) if is_number else None
+    url = await Feeds(app.database).find_offered(int(number)) if is_number else None
     if url is None or digest != _hash_url(url):
         return too_old(request)
     candidates = await _open_feeds(app).look_up(url)

@@ -50,7 +50,7 @@ class EarlierQuestions:
     quoted: bool = False
 
 
-class Questions(Store, sql="questions"):
+class Questions(Store, sql="conversation"):
     """The questions of each chat, and which of them follow others."""
 
     async def keep(self, question: AskedQuestion, text: str, *, follows: int | None = None) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from db.connection import Connection, Row, read_row
+from db.connection import Connection, Row, list_values, read_row
 from db.pool import Store
 from engine.chat import (
     Admission,
@@ -23,6 +23,10 @@ _WAITING_KEPT = timedelta(days=1)
 _MAX_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
 _ROOM_AFTER = timedelta(days=1)  # after which who waits without an answer makes room for others
 _MAX_USERS = 20
+_SETTINGS = (
+    "id", "language", "time_zone", "corpus", "listening", "threshold", "quiet_from", "quiet_to",
+    "picture", "full_answers", "asked_in",
+)  # fmt: skip
 # Of the states of a person and of the chat in which the person writes, the first counts.
 _BEST = (AdmissionState.ALLOWED, AdmissionState.REFUSED, AdmissionState.ASKED)
 
@@ -138,14 +142,8 @@ class Access(Store, sql="access"):
             used = self._sql["use_code"], owner.platform, code, made_since
             if not await connection.fetchval(*used):
                 return False
-            await connection.execute(
-                self._sql["set_owner"],
-                owner.platform,
-                owner.person,
-                owner.chat,
-                owner.language,
-                now,
-            )
+            values = (owner.platform, owner.person, owner.chat, owner.language, now)
+            await connection.execute(self._sql["set_owner"], *values)
         return True
 
     async def ask(
@@ -320,20 +318,8 @@ class Chats(Store, sql="conversation"):
 
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
-        await self._execute(
-            "change",
-            chat.id,
-            chat.language,
-            chat.time_zone,
-            chat.corpus,
-            str(chat.listening),
-            chat.threshold.value,
-            chat.quiet_from,
-            chat.quiet_to,
-            chat.picture.value,
-            chat.full_answers,
-            chat.asked_in,
-        )
+        listening = str(chat.listening)
+        await self._execute("change", *list_values(chat, _SETTINGS, listening=listening))
 
     async def move(self, platform: str, old: str, new: str) -> None:
         """Give a chat the id that the platform moved it to, and keep all its data.

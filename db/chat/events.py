@@ -183,7 +183,7 @@ class EventClaims(Store, Closable, sql="conversation"):
             await connection.execute(load_statements("lease")["forget"])
 
 
-class Inbox(Store, sql="inbox"):
+class Inbox(Store, sql="conversation"):
     """Stores the events of one platform that wait to be answered."""
 
     def __init__(self, database: Database, platform: str) -> None:
@@ -193,13 +193,13 @@ class Inbox(Store, sql="inbox"):
     async def keep(self, events: Mapping[int, Mapping[str, Any]]) -> None:
         """Store events by number. One that is stored already is not changed."""
         contents = [json.dumps(event) for event in events.values()]
-        await self._execute("keep", self._platform, list(events), contents)
+        await self._execute("keep_events", self._platform, list(events), contents)
 
     async def left(self) -> dict[int, dict[str, Any]]:
         """Return the stored events by number, oldest first."""
-        rows = await self._fetch_rows("left", self._platform)
+        rows = await self._fetch_rows("left_events", self._platform)
         return {row["number"]: json.loads(row["content"]) for row in rows}
 
     async def drop(self, numbers: Collection[int]) -> None:
         """Remove events that have been dealt with."""
-        await self._execute("drop", self._platform, list(numbers))
+        await self._execute("drop_events", self._platform, list(numbers))

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import orjson
 
-from db.connection import Connection, load_statements, name_partition, read_row
+from db.connection import Connection, list_values, load_statements, name_partition, read_row
 from db.corpus.corpora import clean_postings, find_languages, language_of
 from db.corpus.placement import borrow
 from db.pool import Database, Store
@@ -73,7 +73,7 @@ def _hash_row(row: tuple[object, ...]) -> int:
 
 def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
     """Return the row of a document in parts, in ITEM_COLUMNS."""
-    return _values_of(
+    return list_values(
         document,
         ITEM_COLUMNS,
         author=document.author or corpus.author,
@@ -83,20 +83,14 @@ def item_row(document: Document, corpus: Corpus) -> tuple[object, ...]:
 
 
 def _as_record(document: Document, corpus: Corpus, languages: frozenset[str]) -> tuple[object, ...]:
-    return _values_of(
+    return list_values(
         document,
         _WHOLE,
         author=document.author or corpus.author,
         language=language_of(document.lang, corpus.language, languages),
         thread_id=document.thread,
-        flags=int(document.flags),
         meta=orjson.dumps(document.meta).decode(),
     )
-
-
-def _values_of(document: Document, columns: Sequence[str], **values: object) -> tuple[object, ...]:
-    """Return the values of columns, each of `values` or of the document's field of that name."""
-    return tuple(values[name] if name in values else getattr(document, name) for name in columns)
 
 
 async def copy_records(

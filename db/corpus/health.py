@@ -8,7 +8,7 @@ from datetime import datetime
 
 import asyncpg
 
-from db.connection import Connection, about_corpus, load_statements, name_partition, read_row
+from db.connection import about_corpus, load_statements, name_partition, read_row
 from db.corpus.corpora import Corpora, Postings
 from db.corpus.documents import Documents
 from db.corpus.placement import borrow
@@ -49,7 +49,7 @@ class Reindexing(Store, sql="reindex"):
         if not corpus.is_outdated:
             return 0
         async with self._database.connection() as connection:
-            rest = about_corpus("reindex", "rest", corpus.id)
+            rest = self._find_statement("rest", corpus)
             return int(await connection.fetchval(rest, corpus.id, timeout=_TIMEOUT))
 
     async def pages(self, corpus: Corpus) -> AsyncGenerator[ReindexResult, None]:
@@ -85,24 +85,18 @@ class Reindexing(Store, sql="reindex"):
             state = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT)
             if state is None or state["index_version"] >= INDEX_VERSION:
                 return None
-            rows = await connection.fetch(
-                about_corpus("reindex", "page", corpus.id), corpus.id, state["reindexed_to"], PAGE
-            )
+            page = self._find_statement("page", corpus)
+            rows = await connection.fetch(page, corpus.id, state["reindexed_to"], PAGE)
             if rows:
-                changed = await self._write_rows(connection, corpus, rows)
+                values = await asyncio.to_thread(_build_columns, rows)
+                update = self._find_statement("update", corpus)
+                async with borrow(connection, corpus, "among", values[0]):
+                    status = await connection.execute(update, *values, timeout=_TIMEOUT)
+                changed = int(status.rpartition(" ")[2])
                 await connection.execute(self._sql["keep_place"], corpus.id, rows[-1]["id"])
                 return ReindexResult(len(rows), changed)
         await self._finish(corpus)
         return None
-
-    async def _write_rows(
-        self, connection: Connection, corpus: Corpus, rows: Sequence[asyncpg.Record]
-    ) -> int:
-        values = await asyncio.to_thread(_build_columns, rows)
-        update = about_corpus("reindex", "update", corpus.id)
-        async with borrow(connection, corpus, "among", values[0]):
-            status = await connection.execute(update, *values, timeout=_TIMEOUT)
-        return int(status.rpartition(" ")[2])
 
     async def _finish(self, corpus: Corpus) -> None:
         """Settle the corpus as after a load, then mark it as up to date."""

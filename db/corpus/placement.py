@@ -128,7 +128,16 @@ class Placement(Store, sql="placement"):
             if state["placed_postings"] is None:
                 has_postings = state["postings_to"] == ALL_POSTED
                 await self._copy_tables(connection, corpus, has_postings, progress)
-                await self._swap_tables(connection, corpus, has_postings)
+                # The tables on the worker get the names by which they are read.
+                document, postings = name_partition(corpus.id), postings_table(corpus.id)
+                staged = staged_table(corpus.id)
+                await connection.execute(f"ALTER TABLE {document} RENAME TO {staged}")
+                await connection.execute(f"TRUNCATE {staged}")
+                await connection.execute(f"ALTER TABLE {_MOVING}{document} RENAME TO {document}")
+                await connection.execute(f"DROP TABLE IF EXISTS {postings}")
+                if has_postings:
+                    moving = f"{_MOVING}{postings}"
+                    await connection.execute(f"ALTER TABLE {moving} RENAME TO {postings}")
                 await connection.execute(self._sql["mark"], corpus.id, has_postings, None)
         return (await self.places())[corpus.name]
 
@@ -222,19 +231,3 @@ class Placement(Store, sql="placement"):
             moved += await move(after, last)
             after = last
             progress(moved)
-
-    async def _swap_tables(
-        self,
-        connection: Connection,
-        corpus: Corpus,
-        has_postings: bool,
-    ) -> None:
-        """Give the tables on the worker the names by which they are read."""
-        document, postings = name_partition(corpus.id), postings_table(corpus.id)
-        staged = staged_table(corpus.id)
-        await connection.execute(f"ALTER TABLE {document} RENAME TO {staged}")
-        await connection.execute(f"TRUNCATE {staged}")
-        await connection.execute(f"ALTER TABLE {_MOVING}{document} RENAME TO {document}")
-        await connection.execute(f"DROP TABLE IF EXISTS {postings}")
-        if has_postings:
-            await connection.execute(f"ALTER TABLE {_MOVING}{postings} RENAME TO {postings}")

@@ -124,7 +124,10 @@ def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> Non
         **_choose_address(sockets),
         **extra,
     }
-    lines = [f"{name} = '{_escape_value(value)}'\n" for name, value in settings.items()]
+    escaped = {
+        name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()
+    }
+    lines = [f"{name} = '{value}'\n" for name, value in escaped.items()]
     header = "# Written anew at every start: change settings with ALTER SYSTEM.\n"
     (folder / SETTINGS_FILE).write_text(header + "".join(lines), encoding="utf-8")
 
@@ -157,10 +160,6 @@ def _choose_address(sockets: Path) -> dict[str, str]:
         "unix_socket_directories": f'"{sockets}"',
         "unix_socket_permissions": "0700",
     }
-
-
-def _escape_value(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "''")
 
 
 def check_version(folder: Path, major: str) -> None:
@@ -282,8 +281,12 @@ def refuse_copy(folder: Path) -> None:
     The two look alike: postmaster.pid names another folder, which has the same database in it. If
     that folder no longer exists, `folder` was moved and may be served. Raises OSError.
     """
-    original = _original_of(folder)
-    if original:
+    postmaster = read_postmaster(folder)
+    if postmaster is None or not postmaster.folder or postmaster.is_of(folder):
+        return
+    original = Path(postmaster.folder)
+    here, there = _read_identifier(folder), _read_identifier(original)
+    if here and here == there:
         raise StorageError(
             Message(
                 "The data folder {folder} is a copy of {original}, made while that"
@@ -298,15 +301,6 @@ def refuse_copy(folder: Path) -> None:
                 folder=shlex.quote(str(folder / PID_FILE)),
             ),
         )
-
-
-def _original_of(folder: Path) -> Path | None:
-    postmaster = read_postmaster(folder)
-    if postmaster is None or not postmaster.folder or postmaster.is_of(folder):
-        return None
-    original = Path(postmaster.folder)
-    here, there = _read_identifier(folder), _read_identifier(original)
-    return original if here and here == there else None
 
 
 def _read_identifier(folder: Path) -> bytes:

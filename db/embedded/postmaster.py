@@ -174,8 +174,11 @@ def stop_postmaster(
     recovers at its next start: PostgreSQL 18 never reacts to a request to stop while it recovers
     from the crash of one of its processes. Raises StorageUnreachable if even that fails, OSError.
     """
-    ready = _takes_connections(folder, binaries, account)
-    output = ""
+    postmaster, ready, output = read_postmaster(folder), False, ""
+    if postmaster:
+        place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
+        command = binaries.command("pg_isready", "--quiet", *place)
+        ready = run_as(command, account, folder=folder)[0] == 0
     for mode in ("fast", "immediate") if ready else ("immediate",):
         wait = str(int(seconds))
         command = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", wait, "-w", "stop")
@@ -200,15 +203,6 @@ def trim_log(folder: Path) -> None:
             os.truncate(log, 0)
     except (FileNotFoundError, PermissionError):
         return
-
-
-def _takes_connections(folder: Path, binaries: Binaries, account: OsUser | None) -> bool:
-    postmaster = read_postmaster(folder)
-    if postmaster is None:
-        return False
-    place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
-    command = binaries.command("pg_isready", "--quiet", *place)
-    return run_as(command, account, folder=folder)[0] == 0
 
 
 def _pg_ctl_start(

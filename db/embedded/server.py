@@ -217,7 +217,12 @@ class EmbeddedServer:
         and no half-made data folder is left.
         """
         with mapped_os_errors(self._data_dir):
-            self._make_data_dir()
+            missing = [folder for folder in self._data_dir.parents if not folder.exists()]
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Others than these, which a strict umask closes, belong to others and stay as they are.
+            if missing and (account := self._find_account()):
+                for folder in missing:
+                    account.admit(folder)
             self._data_dir = self._data_dir.resolve()
             with open_gate(self._data_dir, self._progress) as share:
                 self._postmaster = self._ensure_running(share)
@@ -288,14 +293,6 @@ class EmbeddedServer:
             return f"postgresql://{SUPERUSER}:{secret}@{host}/{quote(database, safe='')}"
         place = urlencode({"host": postmaster.socket_folder, "port": postmaster.port})
         return f"postgresql://{SUPERUSER}@/{quote(database, safe='')}?{place}"
-
-    def _make_data_dir(self) -> None:
-        missing = [folder for folder in self._data_dir.parents if not folder.exists()]
-        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Others than these, which a strict umask closes, belong to others and stay as they are.
-        if missing and (account := self._find_account()):
-            for folder in missing:
-                account.admit(folder)
 
     def _require_postmaster(self) -> Postmaster:
         if self._postmaster is None:

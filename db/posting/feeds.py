@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import asyncpg
 
-from db.connection import Connection, load_statements, read_row
+from db.connection import Connection, list_values, load_statements, read_row
 from db.pool import Store
 from db.posting.outbox import owe_notices
 from db.posting.subscriptions import subscription_of
@@ -33,42 +33,40 @@ SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not writ
 _LOCK_OF_NEWS = 7428  # any constant that no other lock uses
 _COUNTED = timedelta(days=7)
 _LOCK_OF_FEEDS = 7429  # any constant that no other lock uses
+_SETTLED = (
+    "title", "etag", "last_modified", "next_poll_at", "polled_at", "succeeded_at", "failures",
+    "failing_since", "told_failing", "gone", "moved_to", "moved_times", "error",
+)  # fmt: skip
 
 
-class SharedFeeds(Store, sql="shared_feeds"):
-    """Reads and writes the shared_feed table. `Feeds.configured` applies it."""
+class Feeds(Store, sql="news"):
+    """Reads and writes the feed, shared_feed, chat_feed, headline and story tables."""
 
-    async def add(self, url: str, *, category: str | None = None, now: datetime) -> bool:
-        """Share a feed with everybody; if it was shared before, set its category, return False."""
+    async def share(self, url: str, *, category: str | None = None, now: datetime) -> bool:
+        """Share a feed with everybody, from `configure_feeds` on; if it was shared before, set its
+        category, return False."""
         return bool(await self._fetch_value("share", url, category, now))
 
-    async def remove(self, url: str) -> bool:
+    async def unshare(self, url: str) -> bool:
         """Stop sharing a feed with everybody; return False if it was not shared."""
         return bool(await self._fetch_value("unshare", url))
 
-
-class FeedOffers(Store, sql="shared_feeds"):
-    """Numbers the feeds that a chat can choose from: a button has no room for an address.
-
-    An offered feed that nobody chooses is not polled, and is removed like any feed without
-    followers.
-    """
-
     async def offer(self, urls: Sequence[str], *, now: datetime) -> Mapping[str, int]:
-        """Return a number for each address, the same for as long as the address is known."""
+        """Return a number for each address, the same for as long as the address is known: a button
+        has no room for an address.
+
+        An offered feed that nobody chooses is not polled, and is removed like any feed without
+        followers.
+        """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["offer"], urls, now)
             rows = await connection.fetch(self._sql["offered"], urls)
         return {row["url"]: row["id"] for row in rows}
 
-    async def url(self, number: int) -> str | None:
+    async def find_offered(self, number: int) -> str | None:
         """Return the address of a number, or None if it was removed."""
-        url = await self._fetch_value("offered_url", number)
-        return None if url is None else str(url)
-
-
-class Feeds(Store, sql="news"):
-    """Reads and writes the feed, chat_feed, headline and story tables."""
+        url: str | None = await self._fetch_value("offered_url", number)
+        return url
 
     async def configure_feeds(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
         """Give everybody exactly these and the shared feeds. Safe to repeat, in many processes.
@@ -77,7 +75,7 @@ class Feeds(Store, sql="news"):
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["one_at_a_time"], _LOCK_OF_FEEDS)
-            shared = await connection.fetch(load_statements("shared_feeds")["shared"])
+            shared = await connection.fetch(self._sql["shared"])
             category = {row["url"]: row["category"] for row in shared}
             category |= {feed.url: feed.category for feed in feeds}
             urls, categories = list(category), list(category.values())
@@ -206,27 +204,10 @@ async def settle_feed(
     connection: Connection, before: Feed, after: Feed, *, read: bool, now: datetime
 ) -> bool:
     """Store the state of a feed; return False if it was settled since `before`, or is gone."""
-    return bool(
-        await connection.fetchval(
-            load_statements("news")["settle_feed"],
-            before.id,
-            before.polled_at,
-            after.title,
-            after.etag,
-            after.last_modified,
-            after.next_poll_at,
-            now,
-            after.succeeded_at,
-            after.failures,
-            after.failing_since,
-            after.told_failing,
-            after.gone,
-            after.moved_to,
-            after.moved_times,
-            after.error and message_json(after.error),
-            read,
-        )
-    )
+    error = after.error and message_json(after.error)
+    values = list_values(after, _SETTLED, polled_at=now, error=error)
+    settle = load_statements("news")["settle_feed"]
+    return bool(await connection.fetchval(settle, before.id, before.polled_at, *values, read))
 
 
 async def move_feed(connection: Connection, feed_id: int, url: str) -> int:

@@ -42,31 +42,6 @@ _DATES_KEPT = timedelta(days=30)
 _GONE_KEPT = timedelta(days=1)  # a chat that returns later is not told old news
 
 
-async def decide_posts(
-    connection: Connection,
-    decisions: Sequence[OwedPost],
-    *,
-    now: datetime,
-    repeated_since: datetime,
-) -> list[bool]:
-    """Store those decisions that can still be made, and return which ones these are.
-
-    Others cannot decide for their chats until the transaction ends. Left out are decisions for
-    chats that are gone or whose subscription has changed; those whose date or key was used before;
-    and those about a story that was posted in the chat, also in the words of another feed, or a
-    tweet that was since `repeated_since`.
-    """
-    chats = [decision.subscription.chat.id for decision in decisions]
-    await connection.execute(load_statements("posting")["lock_chats"], chats)
-    possible = await _find_possible_posts(connection, decisions, repeated_since)
-    possible -= await _find_retold(connection, decisions, now)
-    possible = await _close_dates(connection, decisions, possible, now)
-    await _owe_deliveries(
-        connection, [decision for n, decision in enumerate(decisions) if n in possible], now
-    )
-    return [number in possible for number in range(len(decisions))]
-
-
 async def _find_possible_posts(
     connection: Connection, decisions: Sequence[OwedPost], repeated_since: datetime
 ) -> set[int]:
@@ -226,17 +201,23 @@ class Outbox(Store, sql="posting"):
     ) -> list[bool]:
         """Store decisions in one transaction, and return which ones could still be made.
 
-        A decision stores its date, its deliveries and its answers. It is left out if its date or
-        key was used before, if the chat is gone or its subscription has changed, or if a story or
-        tweet in it was posted in the chat meanwhile: if the post is still due, the next round
-        chooses again.
+        A decision stores its date, its deliveries and its answers. Others cannot decide for their
+        chats until the transaction ends. Left out are decisions for chats that are gone or whose
+        subscription has changed; those whose date or key was used before; and those about a story
+        that was posted in the chat meanwhile, also in the words of another feed, or a tweet that
+        was within `repeated_after`: if the post is still due, the next round chooses again.
         """
         if not decisions:
             return []
+        chats = [decision.subscription.chat.id for decision in decisions]
         async with self._database.transaction() as connection:
-            return await decide_posts(
-                connection, decisions, now=now, repeated_since=now - repeated_after
-            )
+            await connection.execute(self._sql["lock_chats"], chats)
+            possible = await _find_possible_posts(connection, decisions, now - repeated_after)
+            possible -= await _find_retold(connection, decisions, now)
+            possible = await _close_dates(connection, decisions, possible, now)
+            made = [decision for n, decision in enumerate(decisions) if n in possible]
+            await _owe_deliveries(connection, made, now)
+        return [number in possible for number in range(len(decisions))]
 
     async def owe_trouble(
         self, chat: Chat, kind: str, content: str, *, pace: timedelta, now: datetime

@@ -8,7 +8,7 @@ import asyncpg
 
 from db.chat.answers import prophecy_from_json, prophecy_to_json
 from db.chat.chats import chat_from
-from db.connection import read_row
+from db.connection import list_values, read_row
 from db.pool import Store
 from engine.chat import Chat
 from engine.feeds.feed import Story
@@ -24,6 +24,12 @@ from engine.posting.delivery import (
     Subscription,
 )
 from engine.search import Prophecy
+
+_COLUMNS = (
+    "chat_id", "mode", "at", "weekdays", "best", "threshold", "unjudged", "unjudged_coverage",
+    "say_nothing_found", "thread", "must", "must_not", "languages", "categories", "since", "topic",
+    "feeds", "silent", "compose",
+)  # fmt: skip
 
 
 class Stories(Store, sql="news"):
@@ -224,9 +230,8 @@ class Subscriptions(Store, sql="posting"):
         async with self._database.transaction() as connection:
             # Waits for a post that is being decided, so that it is given up as well.
             await connection.execute(self._sql["lock_chats"], [chat.id])
-            await connection.execute(
-                self._sql["subscribe"], *_subscription_values(subscription, now)
-            )
+            values = list_values(subscription, _COLUMNS, chat_id=chat.id, since=now)
+            await connection.execute(self._sql["subscribe"], *values)
             if subscription.mode is PostingMode.OFF:
                 await connection.execute(
                     self._sql["give_up_owed"],
@@ -297,27 +302,3 @@ def read_posted(rows: Sequence[asyncpg.Record]) -> dict[int, list[PostedTweet]]:
     for row in rows:
         posted.setdefault(row["chat_id"], []).append(read_row(PostedTweet, row))
     return posted
-
-
-def _subscription_values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
-    return (
-        subscription.chat.id,
-        subscription.mode.value,
-        subscription.at,
-        subscription.weekdays,
-        subscription.best,
-        subscription.threshold.value,
-        subscription.unjudged,
-        subscription.unjudged_coverage,
-        subscription.say_nothing_found,
-        subscription.thread,
-        subscription.must,
-        subscription.must_not,
-        subscription.languages,
-        subscription.categories,
-        now,
-        subscription.topic,
-        subscription.feeds,
-        subscription.silent,
-        subscription.compose,
-    )

@@ -31,6 +31,7 @@ _LEASE = "index of vectors"
 _LONGEST = 24 * 3600.0  # seconds
 _LOOK = 1.0  # seconds between two looks at a build that nobody waits for any more
 _MEMORY = "SET {local} statement_timeout = 0; SET {local} maintenance_work_mem = '512MB'"
+_DROP_BESIDE = "DROP INDEX CONCURRENTLY IF EXISTS {name}"
 # A corpus with more vectors gets an index: comparing with each takes 52 ms at 100,000.
 EXACT_UP_TO = 100_000
 _TIMEOUT = 3600  # seconds for pruning and counting
@@ -67,7 +68,7 @@ class VectorIndexes(Store, sql="embeddings"):
                     await connection.execute(f"DROP INDEX IF EXISTS {name}")
             else:
                 async with self._open_session() as connection:
-                    await self._drop_beside(connection, name)
+                    await connection.execute(_DROP_BESIDE.format(name=name), timeout=_LONGEST)
 
     async def _build_beside(self, name: str, create: str) -> None:
         async with self._open_session() as connection:
@@ -76,7 +77,7 @@ class VectorIndexes(Store, sql="embeddings"):
                 await asyncio.sleep(_LOOK)
             if await self._is_valid(name) is False:
                 logger.info("the index %s is incomplete and is built again", name)
-                await self._drop_beside(connection, name)
+                await connection.execute(_DROP_BESIDE.format(name=name), timeout=_LONGEST)
             await connection.execute(create.format(concurrently="CONCURRENTLY"), timeout=_LONGEST)
 
     async def _build_at_once(self, name: str, create: str) -> None:
@@ -89,9 +90,6 @@ class VectorIndexes(Store, sql="embeddings"):
             if await self._is_valid(name) is False:
                 await connection.execute(f"DROP INDEX IF EXISTS {name}")
             await connection.execute(create.format(concurrently=""), timeout=_LONGEST)
-
-    async def _drop_beside(self, connection: Connection, name: str) -> None:
-        await connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", timeout=_LONGEST)
 
     async def _is_valid(self, name: str) -> bool | None:
         """Return whether the index is complete, or None if there is none."""

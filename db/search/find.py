@@ -77,11 +77,11 @@ class DialectIndex(Readings):
         wanted = {query.language: _build_tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
-        values = _shared_values(
-            corpus, _split_by_language(corpus, wanted), lexemes, required, limit
-        )
+        same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
+        # Without what each language searches for, where all search for the same.
+        values = _shared_values(corpus, None if same else wanted, lexemes, required, limit)
         values |= zip(SCORING, list_constants(self._bm25, corpus.average_length), strict=True)
-        values["any"] = _join_patterns(wanted)
+        values["any"] = "|".join(f"({pattern})" for pattern in dict.fromkeys(wanted.values()))
         scored: Sequence[object]
         if corpus.postings:
             statement = matched_by_postings(corpus.id, profiled=profiled)
@@ -101,8 +101,7 @@ class DialectIndex(Readings):
         values = _shared_values(corpus, _exclude_words(queries), [], required, limit)
         statement = newest_statement(name_partition(corpus.id))
         async with self._database.transaction(_PLAN) as connection:
-            bound = (values[name] for name in NEWEST)
-            rows = await connection.fetch(statement, *bound)
+            rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
             return await _add_places(connection, corpus, _read_found_rows(rows, []))
 
     async def nearest(
@@ -123,8 +122,7 @@ class DialectIndex(Readings):
         values["vector"] = as_text(vector)
         statement = nearest_statement(name_partition(corpus.id), embedding_table(space.model_id))
         async with self._database.transaction(_PLAN) as connection:
-            bound = (values[name] for name in NEAREST)
-            rows = await connection.fetch(statement, *bound)
+            rows = await connection.fetch(statement, *(values[name] for name in NEAREST))
             documents = FoundDocuments(
                 matching=None,
                 passing=rows[0]["passing"],
@@ -159,16 +157,6 @@ def _build_tsquery(query: LanguageQuery) -> str:
 def _exclude_words(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
     excluded = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
     return excluded or None
-
-
-def _split_by_language(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return what each language searches for, or None if all search for the same."""
-    same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
-    return None if same else wanted
-
-
-def _join_patterns(wanted: Mapping[str, str]) -> str:
-    return "|".join(f"({pattern})" for pattern in dict.fromkeys(wanted.values()))
 
 
 def _any_of(chains: Sequence[Chain]) -> str:
@@ -273,9 +261,8 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 
     `profiled` also asks for the newest and the most liked besides the best by words.
     """
-    names = _build_placeholders(RANKED) | {"document": table}
+    names = _build_placeholders(RANKED, document=table)
     operands = build_operands(len(RANKED) + 1, lexemes)
-    names["passes"] = _fill_find("passes", names)
     scores = [
         build_score(operands, repeats=document_class.max_tf != 1) for document_class in CLASSES
     ]
@@ -288,8 +275,7 @@ def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
 
     After the parameters RANKED it takes the arrays of lexemes and of their weights.
     """
-    names = _build_placeholders(RANKED) | {"document": name_partition(corpus_id)}
-    names["passes"] = _fill_find("passes", names)
+    names = _build_placeholders(RANKED, document=name_partition(corpus_id))
     arrays = {"lexemes": f"${len(RANKED) + 1}", "weights": f"${len(RANKED) + 2}"}
     scores = {
         "branches": _build_branches(names),
@@ -301,17 +287,18 @@ def matched_by_postings(corpus_id: int, *, profiled: bool = False) -> str:
 @lru_cache(maxsize=512)
 def newest_statement(table: str) -> str:
     """Return the SQL of the plan `newest`."""
-    names = _build_placeholders(NEWEST) | {"document": table}
-    names["passes"] = _fill_find("passes", names)
-    return _fill_with_columns("newest", names | {"allowed": _fill_find("allowed", names)})
+    return _build_unranked("newest", _build_placeholders(NEWEST, document=table))
 
 
 @lru_cache(maxsize=512)
 def nearest_statement(table: str, embedding: str) -> str:
     """Return the SQL of the plan `nearest`, by the vectors of one model."""
-    names = _build_placeholders(NEAREST) | {"document": table, "embedding": embedding}
-    names["passes"] = _fill_find("passes", names)
-    return _fill_with_columns("nearest", names | {"allowed": _fill_find("allowed", names)})
+    names = _build_placeholders(NEAREST, document=table, embedding=embedding)
+    return _build_unranked("nearest", names)
+
+
+def _build_unranked(name: str, names: Mapping[str, str]) -> str:
+    return _fill_with_columns(name, {**names, "allowed": _fill_find("allowed", names)})
 
 
 def _build_ranked(names: Mapping[str, str], matching: str, *, profiled: bool) -> str:
@@ -329,9 +316,11 @@ def _build_branches(names: Mapping[str, str], scores: Sequence[str] = _UNSCORED)
     )
 
 
-def _build_placeholders(parameters: tuple[str, ...]) -> dict[str, str]:
-    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
-    return names | {"filters": build_condition(**{name: names[name] for name in _SHARED})}
+def _build_placeholders(parameters: tuple[str, ...], **tables: str) -> dict[str, str]:
+    """Return what the braces stand for: parameters, tables, and the condition on a document."""
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)} | tables
+    names["filters"] = build_condition(**{name: names[name] for name in _SHARED})
+    return names | {"passes": _fill_find("passes", names)}
 
 
 def _fill_with_columns(name: str, names: Mapping[str, str]) -> str:

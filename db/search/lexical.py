@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import asyncpg
 import orjson
@@ -281,15 +280,10 @@ class LexicalIndex(Readings):
             filters.since,
             passing_flags(filters),
         )
-        rows = float(_find_inner_plan(orjson.loads(plan)[0]["Plan"])["Plan Rows"])
-        return min(1.0, max(rows, 1.0) / corpus.documents)
-
-
-def _find_inner_plan(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan of the worker to which Citus sends a statement, or the plan itself."""
-    if query := plan.get("Distributed Query"):
-        plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
-    return plan
+        plan = orjson.loads(plan)[0]["Plan"]
+        if query := plan.get("Distributed Query"):  # which Citus sends to a worker
+            plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
+        return min(1.0, max(float(plan["Plan Rows"]), 1.0) / corpus.documents)
 
 
 class Glossaries:

@@ -10,7 +10,7 @@ from operator import itemgetter
 import asyncpg
 import orjson
 
-from db.connection import Connection, name_partition, read_row
+from db.connection import Connection, about_corpus, name_partition, read_row
 from db.corpus.corpora import Corpora
 from db.pool import Store
 from db.search.statements import build_condition
@@ -112,50 +112,44 @@ class Nearest(Store, sql="embeddings"):
         Exact, unless there is an index and enough of its proposals pass the filters.
         """
         passing = (filters.before, filters.since, int(filters.require), int(filters.exclude))
-        values = (corpus.id, as_text(vector), limit, *passing)
-        nearest = "nearest_indexed" if space.indexed else "nearest_exact"
-        proposed = self._build_statement(nearest, corpus, space, _DEPTH * limit)
+        values = (as_text(vector), limit, *passing)
+        name = "nearest_indexed" if space.indexed else "nearest_exact"
+        depth = str(int(_DEPTH * limit))
+        proposed = self._format_statement(name, corpus, space.model_id, depth=depth)
         async with self._database.transaction(_WALK if space.indexed else "") as connection:
-            rows = await connection.fetch(proposed, *values)
+            rows = await connection.fetch(proposed, corpus.id, *values)
         if len(rows) < limit:
-            narrow = self._build_statement("nearest_filtered", corpus, space)
-            async with self._database.connection() as connection:
-                rows = await connection.fetch(narrow, *values)
+            name = "nearest_filtered"
+            rows = await self._fetch_vector_rows(name, corpus, space.model_id, *values)
         return [(row["id"], row["cosine"]) for row in rows]
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
     ) -> dict[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._build_statement("cosines", corpus, space),
-                corpus.id,
-                as_text(vector),
-                list(ids),
-            )
+        values = as_text(vector), list(ids)
+        rows = await self._fetch_vector_rows("cosines", corpus, space.model_id, *values)
         return {row["id"]: row["cosine"] for row in rows}
 
     async def alike(
         self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], minimum: float
     ) -> list[tuple[int, int]]:
         """Return the pairs among `ids` whose vectors have a cosine above `minimum`."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._build_statement("alike", corpus, space), corpus.id, list(ids), minimum
-            )
+        values = list(ids), minimum
+        rows = await self._fetch_vector_rows("alike", corpus, space.model_id, *values)
         return [(row["one"], row["other"]) for row in rows]
 
-    def _build_statement(
-        self, name: str, corpus: Corpus, space: VectorSpace, depth: int = 0
-    ) -> str:
-        return self._sql[name].format(
-            embedding=embedding_table(space.model_id),
-            document=name_partition(corpus.id),
-            corpus=int(corpus.id),
-            depth=int(depth),
-            passes=build_condition("$4", "$5", "$6", "$7"),
-        )
+    async def _fetch_vector_rows(
+        self, name: str, corpus: Corpus, model_id: int, *arguments: object
+    ) -> list[asyncpg.Record]:
+        async with self._database.connection() as connection:
+            statement = self._format_statement(name, corpus, model_id)
+            return await connection.fetch(statement, corpus.id, *arguments)
+
+    def _format_statement(self, name: str, corpus: Corpus, model_id: int, **parts: str) -> str:
+        """Return a statement about one model's vectors of a corpus."""
+        table, passes = embedding_table(model_id), build_condition("$4", "$5", "$6", "$7")
+        return about_corpus(self._file, name, corpus.id, embedding=table, passes=passes, **parts)
 
 
 class ToEmbed(Nearest):
@@ -260,23 +254,6 @@ class ToEmbed(Nearest):
                 if not (await Corpora(self._database).get(corpus.name)).placed:
                     raise
         return await self._fetch_vector_rows("new_placed_documents", corpus, model_id, *arguments)
-
-    async def _fetch_vector_rows(
-        self, name: str, corpus: Corpus, model_id: int, *arguments: object
-    ) -> list[asyncpg.Record]:
-        async with self._database.connection() as connection:
-            statement = self._format_statement(name, corpus, model_id)
-            return await connection.fetch(statement, corpus.id, *arguments)
-
-    def _format_statement(
-        self, name: str, corpus: Corpus, model_id: int, *, index: str = ""
-    ) -> str:
-        return self._sql[name].format(
-            embedding=embedding_table(model_id),
-            document=name_partition(corpus.id),
-            corpus=int(corpus.id),
-            index=index,
-        )
 
 
 def _select_outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[UnembeddedText]:

@@ -8,10 +8,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from db.backup import back_up_database, dump_tables, restore_database
+from db.backup import back_up_database, build_environment, dump_tables, restore_database, run_client
 from db.corpus.corpora import Corpora
 from db.migrate import Migration, list_migrations
-from db.programs import build_environment, run_client
 from db.search.embeddings import Embeddings
 from engine.errors import InputError, StorageError, UsageError
 from engine.values import Kind

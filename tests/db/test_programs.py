@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from db.backup import build_environment, run_client
 from db.embedded.os_user import find_binaries
-from db.programs import build_environment, run_client
 from engine.errors import StorageError, StorageUnreachable
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from db.chat.chats import Chats
 from db.pool import Database
-from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
+from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.feed import ConfiguredFeed, Decision, Feed
 from engine.posting.delivery import PostingMode
@@ -253,41 +253,41 @@ async def test_feeds_that_nobody_follows_are_forgotten_after_a_while(database: D
 
 
 async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:
-    feeds, shared = Feeds(database), SharedFeeds(database)
-    assert await shared.add(OTHER_URL, category="tech", now=NOW)
+    feeds = Feeds(database)
+    assert await feeds.share(OTHER_URL, category="tech", now=NOW)
     await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True), (OTHER_URL, "tech", True)]
-    assert not await shared.add(OTHER_URL, category="research", now=NOW + DAY)
+    assert not await feeds.share(OTHER_URL, category="research", now=NOW + DAY)
     await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True), (OTHER_URL, "research", True)]
-    assert await shared.remove(OTHER_URL)
-    assert not await shared.remove(OTHER_URL)
+    assert await feeds.unshare(OTHER_URL)
+    assert not await feeds.unshare(OTHER_URL)
     await feeds.configure_feeds([ConfiguredFeed(url=URL)], now=NOW)
     assert await known(database) == [(URL, None, True)]
 
 
 async def test_the_configured_category_overrides_the_shared_one(database: Database) -> None:
-    await SharedFeeds(database).add(URL, category="tech", now=NOW)
+    await Feeds(database).share(URL, category="tech", now=NOW)
     await Feeds(database).configure_feeds([ConfiguredFeed(url=URL, category="news")], now=NOW)
     assert await known(database) == [(URL, "news", True)]
 
 
 async def test_offered_feeds_have_a_number_and_are_not_polled(database: Database) -> None:
-    feeds, offers = Feeds(database), FeedOffers(database)
+    feeds = Feeds(database)
     followed = await feeds.add(await met(database), URL, now=NOW)
-    numbers = await offers.offer([OTHER_URL, URL], now=NOW)
+    numbers = await feeds.offer([OTHER_URL, URL], now=NOW)
     assert numbers[URL] == followed.id
-    assert await offers.offer([OTHER_URL], now=NOW) == {OTHER_URL: numbers[OTHER_URL]}
-    assert await offers.url(numbers[OTHER_URL]) == OTHER_URL
+    assert await feeds.offer([OTHER_URL], now=NOW) == {OTHER_URL: numbers[OTHER_URL]}
+    assert await feeds.find_offered(numbers[OTHER_URL]) == OTHER_URL
     assert [feed.url for feed in await feeds.claim_due(now=NOW, limit=9, lease=MINUTE)] == [URL]
     await feeds.forget(before=NOW + MINUTE)
-    assert await offers.url(numbers[OTHER_URL]) is None
+    assert await feeds.find_offered(numbers[OTHER_URL]) is None
     assert await count(database, "feed") == 1
 
 
 async def test_an_offered_feed_begins_when_it_is_chosen(database: Database) -> None:
     feeds = Feeds(database)
-    await FeedOffers(database).offer([OTHER_URL, URL], now=NOW - DAY)
+    await Feeds(database).offer([OTHER_URL, URL], now=NOW - DAY)
     assert (await feeds.add(await met(database), URL, now=NOW)).created_at == NOW
     await feeds.configure_feeds([ConfiguredFeed(url=OTHER_URL)], now=NOW)
     polled, other = await feeds.claim_due(now=NOW, limit=9, lease=MINUTE)
