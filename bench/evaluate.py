@@ -250,7 +250,7 @@ def _write_report(report: Report, options: EvaluationOptions, output: Output) ->
 
 
 @commands.callback()
-@spread_options(EvaluationOptions)
+@spread_options
 def headlines_alone(context: typer.Context, options: EvaluationOptions) -> None:
     """Measure answers to headlines when no command is named."""
     if context.invoked_subcommand is not None:

@@ -287,7 +287,7 @@ program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich
 
 
 @program.command()
-@spread_options(ReplayOptions)
+@spread_options
 def command(
     context: typer.Context,
     prompt: Annotated[

@@ -1,6 +1,5 @@
 """`presagio compose`: tweets from evidence, from the command line."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +12,7 @@ from bot.cli.shared import (
     NoWeb,
     TextArgument,
     TextOption,
-    read_clock,
-    run_in_app,
-    spread_options,
+    command_of,
 )
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
@@ -53,16 +50,31 @@ class ComposeOptions:
 
 
 async def write_composition(
-    app: "App", prompt: str, options: ComposeOptions, *, now: datetime, output: Output
+    app: "App",
+    prompt: Annotated[str, TextArgument(help="What to write about, in quotes.")],
+    options: ComposeOptions,
+    *,
+    now: datetime,
+    output: Output,
 ) -> None:
-    """Write the tweets, or why there are none."""
+    """Write tweets from corpora and the web, each claim with a source.
+
+    Example: presagio compose "Coffee prices" --corpus demo --variants 3
+    """
     words = words_for(DEFAULT, operator=True)
+
+    def tell_step(step: StepName) -> None:
+        output.remark(words.say(STEPS[step]))
+
     composition = await build_composer(app).compose(
         await build_request(app, prompt, options),
         now=now,
-        progress=_build_progress(output, words),
+        progress=tell_step if output.remarks.isatty() else None,
     )
     print_composition(composition, options, output, words)
+
+
+command = command_of(write_composition)
 
 
 async def build_request(app: "App", prompt: str, options: ComposeOptions) -> ComposeRequest:
@@ -89,24 +101,3 @@ def print_composition(
         output.line(composition_reply(composition, words, explain=options.explain).text or "")
     if composition.failed:
         raise ModelError(composition.notice or "Nothing was written.")
-
-
-def _build_progress(output: Output, words: Words) -> Callable[[StepName], None] | None:
-    if not output.remarks.isatty():
-        return None
-    return lambda step: output.remark(words.say(STEPS[step]))
-
-
-@spread_options(ComposeOptions)
-def command(
-    context: typer.Context,
-    prompt: Annotated[str, TextArgument(help="What to write about, in quotes.")],
-    *,
-    options: ComposeOptions,
-) -> None:
-    """Write tweets from corpora and the web, each claim with a source.
-
-    Example: presagio compose "Coffee prices" --corpus demo --variants 3
-    """
-    output = Output.of_process()
-    run_in_app(context, write_composition, prompt, options, now=read_clock(), output=output)

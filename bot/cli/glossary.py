@@ -86,8 +86,17 @@ async def list_pending(app: App, *, corpus: Scope = "", json: Json = False, outp
 
 
 def _write_groups(groups: Sequence[AliasGroup], *, json: bool, none: str, output: Output) -> None:
-    rows = [_build_row(group) for group in groups]
-    output.rows(rows, json=json, none=none, table=[_group_row(row) for row in rows])
+    table = [
+        {
+            "id": str(group.id),
+            "corpus": group.corpus or "all",
+            "status": group.status.value,
+            "terms": _BETWEEN.join(group.terms),
+            "sure": {True: "yes", False: "no", None: ""}[group.sure],
+        }
+        for group in groups
+    ]
+    output.rows(list(map(_build_row, groups)), json=json, none=none, table=table)
 
 
 @app_command(commands, "approve")
@@ -264,17 +273,6 @@ def _build_row(group: AliasGroup) -> dict[str, object]:
         "status": group.status.value,
         "terms": list(group.terms),
         "sure": group.sure,
-    }
-
-
-def _group_row(row: dict[str, object]) -> dict[str, object]:
-    terms, sure = row["terms"], row["sure"]
-    assert isinstance(terms, list)  # noqa: S101 - _row made it
-    return row | {
-        "id": str(row["id"]),
-        "corpus": row["corpus"] or "all",
-        "terms": _BETWEEN.join(terms),
-        "sure": "" if sure is None else "yes" if sure else "no",
     }
 
 

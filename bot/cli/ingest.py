@@ -341,7 +341,7 @@ def _build_counts(report: IngestReport) -> dict[str, int]:
     }
 
 
-@spread_options(IngestOptions)
+@spread_options
 def command(
     context: typer.Context,
     files: Annotated[

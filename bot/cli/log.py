@@ -40,19 +40,16 @@ async def show_log(
     """
     log = log_of(app.database, app.settings)
     entries = await log.recent(now=now, limit=limit, failed=failed)
-    rows = list(map(entry_json, entries))
-    output.rows(
-        rows, json=json, none="No search is remembered.", table=list(map(_log_row, entries))
-    )
-
-
-def entry_json(entry: LogEntry) -> dict[str, object]:
-    """Return the object that `log --json` prints. Keys may be added, but not changed."""
-    named: dict[str, object] = asdict(entry)
-    return named | {
-        "asked_at": entry.asked_at.astimezone(UTC).isoformat(),
-        "milliseconds": round(entry.milliseconds, 1),
-    }
+    rows = [  # whose keys may be added to, but not changed
+        asdict(entry)
+        | {
+            "asked_at": entry.asked_at.astimezone(UTC).isoformat(),
+            "milliseconds": round(entry.milliseconds, 1),
+        }
+        for entry in entries
+    ]
+    table = list(map(_log_row, entries))
+    output.rows(rows, json=json, none="No search is remembered.", table=table)
 
 
 def _log_row(entry: LogEntry) -> dict[str, object]:

@@ -208,7 +208,7 @@ def _join_dates(typed: TypedHeadline, options: SearchOptions) -> TypedHeadline:
     )
 
 
-@spread_options(SearchOptions)
+@spread_options
 def command(
     context: typer.Context,
     headline: Annotated[

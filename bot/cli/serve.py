@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
 from engine.ingest.load import BatchLost, detect_documents_language
 from engine.settings.fetching import IngestSettings
-from engine.values import CorpusRole, Kind
+from engine.values import Corpus, CorpusRole, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -97,8 +97,9 @@ class OfferedFiles:
                     documents, _ = await sources[0].documents(list(batch.digests))
             code = detect_documents_language(documents)
             language = await language_setting(self._app, code) if code else _NO_LANGUAGE
-            same = await self._find_same(kind, documents)
-            corpus, is_known = (same, True) if same else await self._choose_corpus(kind, plain)
+            corpora = {corpus.name: corpus for corpus in await self._app.corpora.list()}
+            corpus = await self._find_same(corpora.values(), kind, documents)
+            corpus = corpus or self._choose_name(corpora, kind, plain)
             folder = file.parent / corpus / language
             make_folder(folder, within=file.parent)
             file.rename(folder / file.name)
@@ -112,7 +113,7 @@ class OfferedFiles:
             kinds=kinds,
             unread=tuple(unread),
             corpus=corpus,
-            is_known=is_known,
+            is_known=corpus in corpora,
             table=table if is_guessed else None,
         )
 
@@ -138,10 +139,12 @@ class OfferedFiles:
         other = looks if corpus.language not in {looks, SIMPLE} else None
         return LoadedArchive(corpus=corpus, other_language=other)
 
-    async def _find_same(self, kind: Kind, documents: Sequence[Document]) -> str | None:
+    async def _find_same(
+        self, corpora: Iterable[Corpus], kind: Kind, documents: Sequence[Document]
+    ) -> str | None:
         """Return the corpus that holds most of these texts, whatever its file was called."""
         store = Documents(self._app.database)
-        for corpus in await self._app.corpora.list():
+        for corpus in corpora:
             if corpus.kind is kind and (
                 2 * await store.count_held(corpus, documents) > len(documents)
             ):
@@ -157,21 +160,19 @@ class OfferedFiles:
     def _settings(self) -> IngestSettings:
         return self._app.settings.ingest
 
-    async def _choose_corpus(self, kind: Kind, plain: str) -> tuple[str, bool]:
-        """Return the name of the corpus to fill, and whether there is one.
+    def _choose_name(self, corpora: Mapping[str, Corpus], kind: Kind, plain: str) -> str:
+        """Return the name of the corpus to fill, which may be there.
 
         The first archive has the name that `ingest` gives it, and others that of their file: two
         people's texts would otherwise become one archive.
         """
-        by_name = {corpus.name: corpus for corpus in await self._app.corpora.list()}
-        if not any(corpus.role is CorpusRole.ARCHIVE for corpus in by_name.values()):
+        name = plain
+        if not any(corpus.role is CorpusRole.ARCHIVE for corpus in corpora.values()):
             name = self._app.settings.search.corpus or kind.value
-        else:
-            name = plain
-        taken = by_name.get(name)
+        taken = corpora.get(name)
         if name in {ALL, USUAL} or (taken and taken.kind is not kind):
             name = f"{name}-{kind.value}"
-        return name, name in by_name
+        return name
 
     def _forget_old(self) -> None:
         for folder in self._root.glob("*"):

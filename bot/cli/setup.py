@@ -118,11 +118,8 @@ class Wishes:
     @property
     def platforms(self) -> list[str]:
         """The platforms to set up."""
-        return [
-            name
-            for name, platform in find_platforms().items()
-            if self.tokens.get(platform.tokens[0].variable)
-        ]
+        platforms = find_platforms()
+        return [name for name in platforms if self.tokens.get(platforms[name].tokens[0].variable)]
 
     def apply_to(self, settings: Settings) -> Settings:
         """Return the settings as they will be once this is written."""
@@ -384,7 +381,7 @@ async def _tell_the_rest(
         output.line(own or f"Then paste a headline to {who}.")
 
 
-@spread_options(Wishes)
+@spread_options
 def command(context: typer.Context, options: Wishes) -> None:
     """Ask for what is missing, check it, and write the configuration.
 

@@ -5,8 +5,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import Field, fields
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from inspect import Parameter, Signature, signature
@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # not needed to print help
     from bot.settings import Settings
 
 _Arguments = ParamSpec("_Arguments")
-_Options = TypeVar("_Options")
 _Result = TypeVar("_Result")
 _Work = TypeVar("_Work", bound=Callable[..., Coroutine[Any, Any, object]])
 
@@ -180,16 +179,17 @@ def command_of(
     """Return the command that runs `work`, whose help is the docstring of `work`.
 
     Its arguments are the parameters of `work`, but for the App or the settings, the time and the
-    output. `before` looks at arguments, some of which may be its own, before anything is opened.
+    output; those of `options`, a dataclass, are its fields. `before` looks at arguments, some of
+    which may be its own, before anything is opened.
     """
-    of_work = signature(work).parameters
-    of_both = dict(signature(before).parameters) | dict(of_work) if before else dict(of_work)
+    of_work = {parameter.name: parameter for parameter in _list_arguments(work)}
+    of_before = dict(signature(before).parameters) if before else {}
 
     def command(context: typer.Context, **arguments: object) -> None:
         if before:
-            before(**{name: arguments[name] for name in signature(before).parameters})
+            before(**{name: arguments[name] for name in of_before})
         given = {"now": read_clock(), "output": Output.of_process()}
-        passed = {name: value for name, value in (arguments | given).items() if name in of_work}
+        passed = _gather_arguments(work, arguments | given)
         if "app" in of_work:
             run_in_app(context, work, **passed)
         else:
@@ -197,14 +197,11 @@ def command_of(
 
     options = [
         parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for name, parameter in of_both.items()
+        for name, parameter in (of_before | of_work).items()
         if name not in _GIVEN
     ]
     context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    command.__signature__ = Signature([context, *options])  # type: ignore[attr-defined]  # typer reads it
-    command.__annotations__ = {}
-    command.__doc__ = work.__doc__
-    return command
+    return _describe_command(command, [context, *options], work.__doc__)
 
 
 def app_command(
@@ -219,47 +216,61 @@ def app_command(
     return add
 
 
-def spread_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command each field of a dataclass as an argument, and the command an object of it.
+def spread_options(work: Callable[..., None]) -> Callable[..., None]:
+    """Give a command each field of its `options`, a dataclass, as an argument."""
+
+    def command(**arguments: object) -> None:
+        work(**_gather_arguments(work, arguments))
+
+    return _describe_command(command, _list_arguments(work), work.__doc__)
+
+
+def _describe_command(
+    command: Callable[..., None], arguments: Sequence[Parameter], summary: str | None
+) -> Callable[..., None]:
+    """Let typer read the arguments and the help of a command."""
+    command.__signature__ = Signature(arguments)  # type: ignore[attr-defined]  # of functions
+    command.__annotations__ = {}
+    command.__doc__ = summary
+    return command
+
+
+def _list_arguments(work: Callable[..., object]) -> list[Parameter]:
+    """Return the parameters of a function, with the fields of `options` in their place.
 
     A field whose metadata has `options` is a mapping, and each of these is an argument.
     """
-
-    def spread(work: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            parameter for name, parameter in signature(work).parameters.items() if name != "options"
-        ]
-        members = fields(options)  # type: ignore[arg-type]  # a dataclass
-        parameters = [parameter for member in members for parameter in _list_arguments(member)]
-
-        def command(**arguments: object) -> None:
-            values = {member.name: _take_value(member, arguments) for member in members}
-            work(**arguments, options=options(**values))
-
-        command.__signature__ = Signature([*own, *parameters])  # type: ignore[attr-defined]  # typer reads it
-        command.__annotations__ = {}
-        command.__doc__ = work.__doc__
-        return command
-
-    return spread
+    arguments = []
+    for parameter in signature(work).parameters.values():
+        if parameter.name != "options":
+            arguments.append(parameter)
+            continue
+        for member in fields(parameter.annotation):
+            several = member.metadata.get("options")
+            default = member.default if several is None else ""
+            arguments += [
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+                for name, annotation in (several or {member.name: member.type}).items()
+            ]
+    return arguments
 
 
-def _list_arguments(member: Field[Any]) -> list[Parameter]:
-    options = member.metadata.get("options")
-    if options is None:
-        kind, default = Parameter.KEYWORD_ONLY, member.default
-        return [Parameter(member.name, kind, default=default, annotation=member.type)]
-    return [
-        Parameter(name, Parameter.KEYWORD_ONLY, default="", annotation=annotation)
-        for name, annotation in options.items()
-    ]
-
-
-def _take_value(member: Field[Any], arguments: dict[str, object]) -> object:
-    options = member.metadata.get("options")
-    if options is None:
-        return arguments.pop(member.name)
-    return {name: arguments.pop(name) for name in options}
+def _gather_arguments(
+    work: Callable[..., object], arguments: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the arguments of a function from what was typed, its `options` as an object."""
+    parameters = signature(work).parameters
+    gathered = {name: value for name, value in arguments.items() if name in parameters}
+    if "options" in parameters:
+        options = parameters["options"].annotation
+        values: dict[str, object] = {}
+        for member in fields(options):
+            several = member.metadata.get("options")
+            values[member.name] = (
+                {name: arguments[name] for name in several} if several else arguments[member.name]
+            )
+        gathered["options"] = options(**values)
+    return gathered
 
 
 def read_input(file: str, maximum: int = -1) -> bytes:
