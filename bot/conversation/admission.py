@@ -29,6 +29,7 @@ _TOLD = {
     ),
 }
 
+WRONG_CODE = "wrong code"  # why somebody is stopped who types one
 _REMEMBERED = 1000  # names and people
 _CODE = re.compile(r"[A-Za-z0-9]{6,12}")  # as it may be typed
 
@@ -187,7 +188,7 @@ def _refuse_code(request: Request, standing: Standing) -> Stop:
         " {command} shows another.",
         command=command,
     )
-    return Stop("wrong code", reply_aside(replace(request, words=words), sentence))
+    return Stop(WRONG_CODE, reply_aside(replace(request, words=words), sentence))
 
 
 def _read_code(request: Request) -> str | None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from bot.app import App
 from bot.commands.headline_detection import looks_like_headline
-from bot.conversation.admission import Admits, Stop
+from bot.conversation.admission import WRONG_CODE, Admits, Stop
 from bot.i18n.words import Words, words_for
 from bot.pace import RateLimit
 from bot.replies.limits import cut
@@ -22,6 +22,7 @@ from engine.posting.schedule import is_quiet
 
 _REMEMBERED = 1000  # people
 _LONGEST_NAME = 60
+_WRONG_CODES = 5  # that are told so in a minute
 _OVERHEARD = 3  # headlines of one person, searched at once
 _PAUSE_SECONDS = 1.0  # after which somebody who searched too fast may search again
 
@@ -49,6 +50,7 @@ class Gates:
         self._counts = counts
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
+        self._wrong_codes = RateLimit(_WRONG_CODES)
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
         self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
@@ -159,11 +161,12 @@ class Gates:
         return True
 
     def _claim_notice(self, request: Request, why: str = "") -> bool:
-        """Return whether a person may be told something now, and count it against the pace; who is
-        told that a code is wrong was often told to wait just before."""
+        """Return whether a person may be told something now, and count it against the pace; who
+        copies a code wrongly tries again at once, and was often told to wait just before."""
         whom = f"{request.place.key}:{request.person.id}:{why}"
+        notices = self._wrong_codes if why == WRONG_CODE else self._notices
         # By the time of the event; the pace of buttons alone is told by the clock of the process.
-        return not self._notices.wait(whom, request.now.timestamp())
+        return not notices.wait(whom, request.now.timestamp())
 
     async def _with_chat(self, request: Request) -> Request:
         chat = (
