@@ -222,9 +222,10 @@ async def _announce_admission(
     """Announce an admission in its chat, and return the reply to the owner."""
     words, title = request.words, _name_admission(admission) if admission else name
     waited: tuple[Request, ...] = ()
+    if admission:
+        await Ownership(app).announce(admission)
     if state is AdmissionState.ALLOWED:
         if admission:
-            await Ownership(app).announce(admission)
             message = await _read_waiting_message(request, admission, app)
             waited = (message,) if message else ()
         sentence = words.say("{who} may use me now. /access changes that.", who=title)

@@ -350,7 +350,9 @@ class Registry:
         """Return the command that a wrong name begins or is like, in English or Spanish, or ""."""
         guesses = {**{known: known for known in self._by_name}, **_IN_SPANISH}
         begun = [guess for guess in guesses if guess.startswith(name)]
-        close = difflib.get_close_matches(name, guesses, n=1, cutoff=_SIMILARITY)
+        # "foo" is not "foto": words of three letters are like many in another language.
+        likely = guesses if len(name) > _LONGEST_PARTICLE else self._by_name
+        close = difflib.get_close_matches(name, likely, n=1, cutoff=_SIMILARITY)
         near = begun if len(name) >= _FEWEST_LETTERS and begun else close
         return next((guesses[guess] for guess in near if guesses[guess] in self._by_name), "")
 

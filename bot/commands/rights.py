@@ -217,15 +217,19 @@ class Ownership:
         )
 
     async def announce(self, admission: Admission) -> None:
-        """Tell a chat that it was let in, but nobody in public. A failure is logged."""
+        """Tell a chat that it was let in, or not, but nobody in public. A failure is logged."""
         if admission.broadcast:
             return
         words = words_for(admission.language)
         platform, name = admission.platform, admission.external_id
         chat = await self._chats.find_chat(platform, name)
-        how = say_how_to_ask(words, private=chat is None or chat.private)
-        sentence = words.say("The owner of this bot has let you in.")
-        reply = Reply(words=words, text=f"{sentence} {how}")
+        if admission.state is AdmissionState.ALLOWED:
+            how = say_how_to_ask(words, private=chat is None or chat.private)
+            sentence = words.say("The owner of this bot has let you in.")
+            text = f"{sentence} {how}"
+        else:
+            text = words.say("The owner of this bot has not let you in.")
+        reply = Reply(words=words, text=text)
         await self._tell_chat(platform, name, reply, admission.thread)
 
     async def _tell_chat(

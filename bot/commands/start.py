@@ -113,7 +113,12 @@ async def _list_searched(request: Request, app: App) -> list[Corpus]:
 
 
 def _format_voices(archives: Sequence[Corpus], words: Words) -> str:
-    voices = [corpus.voice for corpus in archives[:_MAX_VOICES]]
+    voices = [
+        corpus.voice
+        if corpus.display_name or corpus.author
+        else words.say("an archive called {name}", name=corpus.name)
+        for corpus in archives[:_MAX_VOICES]
+    ]
     more = len(archives) - _MAX_VOICES
     if more <= 0:
         return cut(join_with_and(voices, words), _LONGEST_VOICES)

@@ -46,8 +46,10 @@ _TOLD = {
         "My owner decides who may use me, and cannot be reached just now."
     ),
 }
+_WRONG_CODE = "wrong code"  # why somebody is stopped who types one
 _REMEMBERED = 1000  # names and people
 _LONGEST_NAME = 60
+_WRONG_CODES = 5  # that are told so in a minute
 _OVERHEARD = 3  # headlines of one person, searched at once
 _PAUSE_SECONDS = 1.0  # after which somebody who searched too fast may search again
 
@@ -164,7 +166,7 @@ def _refuse_code(request: Request, standing: Standing) -> Stop:
         " {command} shows another.",
         command=command,
     )
-    return Stop("wrong code", reply_aside(replace(request, words=words), sentence))
+    return Stop(_WRONG_CODE, reply_aside(replace(request, words=words), sentence))
 
 
 def _read_code(request: Request) -> str | None:
@@ -238,6 +240,7 @@ class Gates:
         self._counts = counts
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
+        self._wrong_codes = RateLimit(_WRONG_CODES)
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
         self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
@@ -363,11 +366,12 @@ class Gates:
         return True
 
     def _claim_notice(self, request: Request, why: str = "") -> bool:
-        """Return whether a person may be told something now, and count it against the pace; who is
-        told that a code is wrong was often told to wait just before."""
+        """Return whether a person may be told something now, and count it against the pace; who
+        copies a code wrongly tries again at once, and was often told to wait just before."""
         whom = f"{request.place.key}:{request.person.id}:{why}"
+        notices = self._wrong_codes if why == _WRONG_CODE else self._notices
         # By the time of the event; the pace of buttons alone is told by the clock of the process.
-        return not self._notices.wait(whom, request.now.timestamp())
+        return not notices.wait(whom, request.now.timestamp())
 
     async def _meet_chat(self, request: Request) -> Chat:
         """Return the chat of a request; where there is none, default settings, stored nowhere."""

@@ -86,6 +86,7 @@ async def test_an_owner_comes_from_nothing_to_posts_on_telegram(
             assert (await home.says("/start")).startswith(words["no owner"])
             wrong = await home.says(f"/start {code[::-1]}")
             assert wrong.startswith(words["wrong"]), "though something was told just before"
+            assert await home.says(f"/start {code[::-1]}") == wrong, "once more"
             assert (await at_bobs.says("/start")).startswith(words["no owner"])
             assert words["no archive"] in await home.says(f"/start {code}")
             assert await at_bobs.says(HEADLINE, answers=1) == words["waits"]

@@ -117,4 +117,4 @@ async def test_the_slack_owner_admits_a_direct_message_and_a_channel_is_greeted(
         await alice.invites_bot(elsewhere)
         greeting = (await stage.replies(8))[-1]  # after the line that it has joined
         assert greeting.channel is elsewhere
-        assert "the old tweets of demo" in greeting.visible
+        assert "the old tweets of an archive called demo" in greeting.visible

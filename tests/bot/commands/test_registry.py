@@ -14,6 +14,7 @@ from tests.bot.conversing import Bot, event
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("/foo", "I know no command /foo. /help lists all of them."),
         ("/whi", "I know no command /whi. Did you mean /why? /help lists all of them."),
         ("/pic 2", "I know no command /pic. Did you mean /picture? /help lists all of them."),
         ("/ayuda", "I know no command /ayuda. Did you mean /help? /help lists all of them."),

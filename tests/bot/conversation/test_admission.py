@@ -240,7 +240,9 @@ async def admitted(bot: Bot) -> set[str]:
         ("allow @ana ruiz", ANA),
     ],
 )
-async def test_owner_lets_in_and_refuses_by_name(asked: Bot, typed: str, person: Person) -> None:
+async def test_owner_lets_in_and_refuses_by_name(
+    asked: Bot, post: Post, typed: str, person: Person
+) -> None:
     done = await asked.say(f"/access {typed}", person=OWNER, place=HOME)
     assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may use me now.")
     assert await admitted(asked) == {person.id}
@@ -249,6 +251,15 @@ async def test_owner_lets_in_and_refuses_by_name(asked: Bot, typed: str, person:
     done = await asked.say(f"/access {refusal}", person=OWNER, place=HOME)
     assert (done.text or "").startswith(f"{person.name} (test:{person.id}) may not use me.")
     assert await asked.hear(event(HEADLINE, person=person, place=private_chat(person))) is None
+    told = [reply.text or "" for chat, reply in post.posted if chat == person.id]
+    assert len(told) == 2, "once each"
+    assert (
+        told[1]
+        == {
+            "en": "The owner of this bot has not let you in.",
+            "es": "El dueño de este bot no te ha dejado entrar.",
+        }[person.language or "en"]
+    )
 
 
 async def test_a_name_alone_asks_what_to_decide(asked: Bot) -> None:
