@@ -232,7 +232,7 @@ def choose_kind(sources: "Sequence[ReadSource]") -> Kind:
     Messages that lie among the posts of an account do not make those private.
     """
     kinds = [source.opened.kinds[0] for source in sources if not source.is_direct]
-    return Kind.PERSONAL if Kind.PERSONAL in kinds else kinds[0]
+    return Kind.PERSONAL if Kind.PERSONAL in kinds or not kinds else kinds[0]
 
 
 async def _build_target(app: "App", name: str, kind: Kind) -> Target:

@@ -142,7 +142,8 @@ def describe_operations(
 
 
 def _translate(text: str, words: Words) -> str:
-    return words.say(" ".join(text.split()))
+    one_line = " ".join(text.split())
+    return words.say(one_line)
 
 
 def _read_content(message: Mapping[str, Any]) -> Mapping[str, Any]:
