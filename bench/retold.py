@@ -29,7 +29,7 @@ from pathlib import Path
 from bench.timing import Output
 from engine.chat import Chat
 from engine.feeds.stories import words_of
-from engine.posting.choose import WINDOW, remember_post, select_finds
+from engine.posting.choose import WINDOW, list_postable, remember_post, select_finds
 from engine.posting.delivery import PostedTweet, StoryFind, Subscription
 from engine.posting.retold import RetellingQuestion, build_question, tell_apart
 from engine.search import HitKind
@@ -122,8 +122,8 @@ def replay(tellings: Sequence[Telling], feeds: Sequence[int], answer: Answer, ta
     while day < own[-1].came_at + _DAY:
         finds = [each.find for each in own if day - WINDOW < each.came_at <= day]
         apart = tell_apart(finds, posted, day)
-        selection = select_finds(subscription, finds, posted, day, retold=apart)
-        question = build_question(selection.postable, posted, day)
+        postable = list_postable(subscription, finds, posted, day, retold=apart)
+        question = build_question(postable, posted, day)
         retold = (question and answer(question)) or {}
         selection = select_finds(subscription, finds, posted, day, retold=retold)
         posted += [remember_post(each, day) for each in selection.selected]

@@ -1,4 +1,4 @@
-"""The composition root: opens and wires the services of a command, and closes them in order."""
+"""The composition root: opens and wires the services and the database, and closes them in order."""
 
 import asyncio
 import time

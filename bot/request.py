@@ -1,4 +1,4 @@
-"""Events as platform-independent requests: who says what, and where."""
+"""Events as platform-independent requests: who says what, and where; how platforms differ."""
 
 import re
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence

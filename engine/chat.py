@@ -202,6 +202,7 @@ class Admission:
     language: str
     state: AdmissionState
     broadcast: bool = False  # everybody reads what is said there
+    changed: bool = True  # by the decision that returns it
     message: str | None = None  # the last that was written there meanwhile, until it is decided
     thread: str | None = None  # of the message
     message_at: datetime | None = None

@@ -176,7 +176,7 @@ async def _resolve_headline(app: "App", typed: TypedHeadline, *, now: datetime) 
     if "://" not in written and "www." not in written.lower():
         return read_headline(written, date=typed.date)
     # Only here, as what reads pages is slow to import.
-    from bot.commands.headline_detection import read_pasted
+    from bot.commands.pasted import read_pasted
 
     headline = await read_pasted(app, written, now=now)
     return replace(headline, date=typed.date or headline.date)

@@ -1,4 +1,4 @@
-"""What commands share: common arguments, and running with an open App."""
+"""What commands share: common arguments, running with an open App, and folders of data."""
 
 import asyncio
 import logging

@@ -1,24 +1,13 @@
-"""Tells headlines from talk, remarks and commands, by their form, in English and Spanish; of a link
-alone, the title of its page is the headline."""
+"""Tells headlines from talk, remarks and commands, by their form, in English and Spanish."""
 
-import asyncio
-import logging
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from enum import Enum, auto
 
-from bot.app import App
-from engine.errors import FetchError, FetchFailed, explain_error
-from engine.fetch import shown_host
-from engine.messages import Message, for_operators, join_messages
-from engine.page.article import find_links, first_link, headline_from_link
+from engine.page.article import find_links, first_link
 from engine.prophecy.headline import first_paragraph, read_headline
-from engine.search import Headline
 
-logger = logging.getLogger("presagio.conversation")
-_DATE_SECONDS = 4.0  # for the date of a page, which the answer does not need
 # Words of people who speak about themselves, to somebody, or about now; rare in news outside of
 # quotations.
 _TALK = """
@@ -186,7 +175,7 @@ _SETTING = (
 )
 _LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
 _FEWEST_TELLING = 3  # words that make a headline
-_FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
+FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
 _BESIDE_LINKS = """
     look at check out read watch see can believe guy guys article link news story someone sent
     from by on in of about what an must interesting funny crazy unbelievable
@@ -407,10 +396,10 @@ def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
         return ()
     if numbered:
         pieces = [_NUMBER.sub("", line, count=1) for line in lines]
-        fit = [first_link(line) or len(fold_words(line)) >= _FEWEST_TELLING for line in pieces]
+        fit = (first_link(line) or len(fold_words(line)) >= _FEWEST_TELLING for line in pieces)
     else:
         pieces = _join_links(lines)
-        fit = [looks_like_headline(line) and not line.endswith(".") for line in pieces]
+        fit = (not line.endswith(".") and looks_like_headline(line) for line in pieces)
     return tuple(pieces) if len(pieces) > 1 and all(fit) else ()
 
 
@@ -460,36 +449,3 @@ def _read_command_line(text: str, commands: Collection[str]) -> str:
 def opens_with_thanks(text: str) -> bool:
     """Return whether talk begins with thanks: "thank you so much, made my morning"."""
     return not _THANKS.isdisjoint(fold_words(text)[:1]) and "?" not in text and is_talk(text)
-
-
-async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
-    """Return the headline in `text`, or the title of a linked page if there are only remarks.
-
-    Beside a headline, only the date of the page is used, if it can be read in a few seconds. Words
-    beside a link that cannot be opened are used if they tell anything. Raises FetchError.
-    """
-    written = read_headline(text)
-    link = first_link(text)
-    if link is None:
-        return written
-    if is_remark(written.text):
-        try:
-            return await headline_from_link(app.fetcher(), app.isolation, link, now=now)
-        except FetchError as error:
-            if len(find_telling_words(written.text)) >= _FEWEST_WITHOUT_PAGE:
-                return written
-            if not isinstance(error, FetchFailed):
-                raise  # it says what is wrong with the page
-            raise FetchFailed(
-                Message("I could not open {host}.", host=shown_host(link)),
-                fix=join_messages(
-                    Message("Paste the headline instead."), for_operators(error.full_message)
-                ),
-            ) from error
-    date = None
-    try:
-        async with asyncio.timeout(_DATE_SECONDS):
-            date = (await headline_from_link(app.fetcher(), app.isolation, link, now=now)).date
-    except (FetchError, TimeoutError) as error:
-        logger.info("the date of a linked page is unknown: %s", explain_error(error))
-    return replace(written, date=date)

@@ -274,7 +274,7 @@ def load_classifier() -> IntentClassifier:
 
 
 PURPOSE = "intent"
-_SECONDS = 6.0  # after which the classifier decides
+_JUDGE_SECONDS = 6.0  # after which the classifier decides
 _PER_MINUTE = 20  # of a chat
 _LONGEST_ANSWER = 400  # tokens; a usual one has 8
 _LONGEST_READ = 16_000  # characters
@@ -327,7 +327,7 @@ _MEANINGS: Mapping[Intent, str] = {
     Intent.REFUSE: "do not answer a person",
 }
 
-_WORDS = frozenset(Intent)
+_INTENTS = frozenset(Intent)
 
 INTENT = Prompt(
     system="""\
@@ -363,7 +363,9 @@ class IntentJudge:
     """Asks a model what messages want, in one small call each, so many a minute in a chat."""
 
     def __init__(self, client: "ChatClient") -> None:
-        self._client: ChatModel = client.for_small_calls(_SECONDS, longest_answer=_LONGEST_ANSWER)
+        self._client: ChatModel = client.for_small_calls(
+            _JUDGE_SECONDS, longest_answer=_LONGEST_ANSWER
+        )
         self._pace = RateLimit(_PER_MINUTE)
 
     async def judge_intent(self, request: Request, corpora: Sequence[Corpus]) -> Intent | None:
@@ -391,7 +393,7 @@ def read_intents(content: str) -> list[Intent]:
     """Return the intents that an answer names; the last one is its conclusion."""
     answers = find_objects(content[:_LONGEST_READ].rpartition("</think>")[2])
     words = [answer.get("intent") for answer in answers]
-    return [Intent(word) for word in words if isinstance(word, str) and word in _WORDS]
+    return [Intent(word) for word in words if isinstance(word, str) and word in _INTENTS]
 
 
 def write_question(request: Request) -> str:

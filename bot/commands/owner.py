@@ -222,7 +222,7 @@ async def _announce_admission(
     """Announce an admission in its chat, and return the reply to the owner."""
     words, title = request.words, _name_admission(admission) if admission else name
     waited: tuple[Request, ...] = ()
-    if admission:
+    if admission and (admission.changed or state is AdmissionState.ALLOWED):
         await Ownership(app).announce(admission)
     if state is AdmissionState.ALLOWED:
         if admission:

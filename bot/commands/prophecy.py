@@ -8,8 +8,9 @@ from functools import partial
 
 from bot.app import App
 from bot.commands.archives import archive_inline
-from bot.commands.headline_detection import MAX_HEADLINES, read_pasted, split_headlines
+from bot.commands.headline_detection import MAX_HEADLINES, split_headlines
 from bot.commands.offers import explain_unread, offer_archive
+from bot.commands.pasted import read_pasted
 from bot.commands.plain_messages import say_hint
 from bot.commands.queries import FOUND, more_found, press_more_found
 from bot.commands.registry import Command, find_answer, find_page, nothing_yet, too_old

@@ -195,8 +195,8 @@ ASK = Command(
 
 
 _LONGEST_PROMPT = 1000
-_EXAMPLE = marked("/compose Coffee prices")
-_NAME = "compose"
+_COMPOSE_EXAMPLE = marked("/compose Coffee prices")
+_COMPOSE = "compose"
 
 
 async def _compose_tweet(request: Request, app: App) -> Reply | None:
@@ -205,7 +205,8 @@ async def _compose_tweet(request: Request, app: App) -> Reply | None:
         return None  # what was asked for is being written, or is paid for
     if not request.text:
         text = words.say(
-            "Write what the tweet is to be about, such as: {example}", example=words.say(_EXAMPLE)
+            "Write what the tweet is to be about, such as: {example}",
+            example=words.say(_COMPOSE_EXAMPLE),
         )
         return reply_aside(request, text)
     corpus = app.archive_of(request.known_chat)
@@ -244,7 +245,7 @@ async def _announce_task(request: Request, app: App, task: ComposeTask) -> Reply
         )
         return reply_aside(request, text)
     if not request.place.kept:
-        command = words.write_commands(f"/{_NAME}")
+        command = words.write_commands(f"/{_COMPOSE}")
         return reply_aside(
             request, words.say("{command} needs a chat. Use it in one with me.", command=command)
         )
@@ -329,11 +330,11 @@ def _find_written(task: KeptTask | None) -> Composition | None:
 
 
 COMPOSE = Command(
-    name=_NAME,
+    name=_COMPOSE,
     aliases=("tweet",),
     summary=marked("write a tweet in which each claim has a source; nothing is published"),
     usage=marked("/compose PROMPT"),
-    example=_EXAMPLE,
+    example=_COMPOSE_EXAMPLE,
     handler=_compose_tweet,
     act=COUNTED,
     actions={

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.app import App
 from bot.commands.registry import Command
-from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.rights import JUDGED, LOOKS, Act, Effect
 from bot.commands.subscribe import list_obstacles, said_next, subscription_here
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
@@ -235,7 +235,7 @@ TODAY = Command(
     example="/today",
     for_channels=True,
     handler=_post_current_finds,
-    act=Act(Effect.POSTS),
+    act=Act(Effect.POSTS, slow=True),
 )
 PREVIEW = Command(
     name="preview",
@@ -244,7 +244,7 @@ PREVIEW = Command(
     example="/preview",
     for_channels=True,
     handler=_show_preview,
-    act=LOOKS,
+    act=JUDGED,
 )
 
 

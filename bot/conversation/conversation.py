@@ -427,9 +427,13 @@ class Conversation:
         """Report the error to the asker once, even if the database is unavailable."""
         self._apologised[request.event] = None
         request = replace(request, words=words_for(request.person.language))
-        # A search changes nothing, so it may be tried twice.
-        is_search = request.trigger in SHOWN_FOR and self.registry.counts(request) > 0
-        again = isinstance(error, StorageError) and is_search and request.revision is None
+        again = (
+            isinstance(error, StorageError)
+            and request.revision is None
+            and request.trigger in SHOWN_FOR
+            # A search changes nothing, so it may be tried twice.
+            and self.registry.counts(request) > 0
+        )
         apology = build_apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             message = await self._sender.deliver(request, apology, adapter)

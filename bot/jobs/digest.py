@@ -26,7 +26,7 @@ from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
 from engine.corpora import default_corpus, resolve_corpus
 from engine.errors import CorpusNotFound, explain_error
-from engine.posting.choose import WINDOW, Selection, select_finds
+from engine.posting.choose import WINDOW, Selection, list_postable, select_finds
 from engine.posting.delivery import (
     DueSubscription,
     FindState,
@@ -106,10 +106,14 @@ async def _select_compared(
 ) -> Selection:
     """Select finds, after a model told which tell again what the chat was told, if there is one and
     it answers before `until` by the clock of the event loop."""
-    select = partial(select_finds, subscription, finds, posted, now, again_after=repeat_after(app))
+    again_after = repeat_after(app)
+    select = partial(select_finds, subscription, finds, posted, now, again_after=again_after)
     if not (app.comparer and corpus and finds):
         return select()
-    postable = select(retold=tell_apart(finds, posted, now)).postable
+    apart = tell_apart(finds, posted, now)
+    postable = list_postable(
+        subscription, finds, posted, now, again_after=again_after, retold=apart
+    )
     question = build_question(postable, posted, now)
     if question is None:
         return select()
@@ -142,7 +146,7 @@ async def choose_for_posting(
     posted = (
         await Subscriptions(app.database).posted_in(chats, since=now - _REMEMBERED) if chats else {}
     )
-    chosen = await asyncio.gather(
+    outcomes = await asyncio.gather(
         *(
             _select_compared(
                 app,
@@ -154,9 +158,16 @@ async def choose_for_posting(
                 now=now,
             )
             for subscribed in wanted
-        )
+        ),
+        return_exceptions=True,
     )
-    return {subscribed.chat.id: one for subscribed, one in zip(wanted, chosen, strict=True)}
+    selections = dict[int, Selection]()
+    for subscribed, outcome in zip(wanted, outcomes, strict=True):
+        # Raised only when all are done, as the other comparisons would go on behind an error.
+        if isinstance(outcome, BaseException):
+            raise outcome
+        selections[subscribed.chat.id] = outcome
+    return selections
 
 
 async def _list_finds(

@@ -24,7 +24,7 @@ from engine.contracts.results import (
 )
 from engine.corpora import ALL, bound_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
-from engine.glossary.groups import widen_query
+from engine.glossary.aliases import widen_query
 from engine.messages import Message
 from engine.prophecy.meaning import describe_partial_vectors, fetch_similarities, question_of
 from engine.query.find import DEFAULT_LIMIT, Finder, FindMode, meant_by

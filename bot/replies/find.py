@@ -1,4 +1,4 @@
-"""Replies to queries and questions: what was found, and the answer with its sources."""
+"""Replies to queries and questions: what was found and where, and the answer with its sources."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -273,7 +273,7 @@ class SlackService:
             client=self._client,
             signing_secret=self._signing_secret,
             authorize=authorize,
-            request_verification_enabled=False,  # see http.py: before anything is read
+            request_verification_enabled=False,  # see _verifier: before anything is read
         )
         app.error(_raise_error)
         # Acknowledged before the work begins: work that fails at once would prevent it.

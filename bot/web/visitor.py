@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
-from bot.commands.headline_detection import read_pasted
+from bot.commands.pasted import read_pasted
 from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.listening import read_body
 from bot.replies.dates import read_date

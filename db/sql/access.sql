@@ -56,12 +56,12 @@ DELETE FROM admission WHERE platform = $1 AND external_id = $2 AND state = 'aske
 
 -- name: decide(platform, external_id, state, since)
 WITH was AS (
-    SELECT message, thread, message_at FROM admission WHERE platform = $1 AND external_id = $2
+    SELECT state, message, thread, message_at FROM admission WHERE platform = $1 AND external_id = $2
 )
 UPDATE admission a SET state = $3, since = $4, message = NULL, thread = NULL, message_at = NULL
   FROM was WHERE a.platform = $1 AND a.external_id = $2
 RETURNING a.platform, a.external_id, a.title, a.language, a.state, a.broadcast,
-          was.message, was.thread, was.message_at
+          was.state <> $3 AS changed, was.message, was.thread, was.message_at
 
 -- name: keep_message(platform, external_id, message, thread, message_at)
 UPDATE admission SET message = $3, thread = $4, message_at = $5

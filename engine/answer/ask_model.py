@@ -111,7 +111,7 @@ EARLIER = 3  # questions of the thread
 _CONTEXT_LENGTH = 200
 _NAME_LENGTH = 60
 _CUT = "…"
-_INTEGER = re.compile(r"\W{0,3}(\d{1,4})\W{0,3}")
+_INTEGER = re.compile(r"\D{0,12}(\d{1,4})\D{0,3}")
 UNREADABLE = Message("The model answered nothing that can be read.")
 logger = logging.getLogger("presagio.answer")
 
@@ -257,7 +257,7 @@ def as_list(value: object) -> list[object]:
 
 
 def read_integer(value: object) -> int | None:
-    """Return a whole number given as a number or as text such as "[3]", or None."""
+    """Return a whole number, given as such or in a text as "[3]" or "passage 3", or None."""
     if isinstance(value, str):
         digits = _INTEGER.fullmatch(value)
         return int(digits[1]) if digits else None
@@ -327,6 +327,8 @@ async def ask_step(
             if error := await ask_and_repair(step.model, question, parse, now=now):
                 failure = error.full_message
     except TimeoutError:
+        if step.seconds is None:
+            raise
         failure = Message("The model answered nothing within {seconds:g} s.", seconds=step.seconds)
     return StepOutcome(
         value=values[-1] if values else None,

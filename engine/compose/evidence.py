@@ -1,5 +1,6 @@
 """What the passages prove: facts with quotes that code has found; and what they lack."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -227,7 +228,9 @@ def _read_fact(entry: object, passages: Sequence[SourcePassage]) -> Fact | None:
     if not text or not cut:
         return None
     value = entry.get("confidence")
-    sure = min(1.0, max(0.0, value)) if isinstance(value, int | float) else _UNSURE
+    sure = _UNSURE
+    if isinstance(value, int | float) and not (isinstance(value, bool) or math.isnan(value)):
+        sure = min(1.0, max(0.0, value))
     return Fact(text=text, quote=cut, passage=number, confidence=sure)
 
 

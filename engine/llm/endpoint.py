@@ -50,6 +50,7 @@ _OPTIONAL_FIELDS = {
 }
 _UNSUPPORTED = re.compile(r"support|grammar|unknown|unrecogni[sz]ed|permitted", re.IGNORECASE)
 _FIELD_STATUSES = frozenset({400, 404, 422, 500, 501})
+_OF_THE_REQUEST = frozenset({400, 422})  # statuses that may say which fields are expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +239,8 @@ def status_fault(
         return Fault(error, retry_after=_read_pause(headers, now), refused_fields=refused)
     refusal = ModelUnpaid if status == 402 else ModelRefused
     fix = _describe_fix(status, endpoint)
-    return Fault(refusal(message, fix=fix), refused_fields=refused, answer=answer)
+    said = answer if status in _OF_THE_REQUEST else ""
+    return Fault(refusal(message, fix=fix), refused_fields=refused, answer=said)
 
 
 def _read_pause(headers: Mapping[str, str], now: datetime) -> float | None:

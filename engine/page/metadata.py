@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
@@ -248,10 +249,10 @@ def _parse_json(text: str) -> object:
     text = text.strip().lstrip("\ufeff")
     for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True):
         text = text.removeprefix(opening).removesuffix(closing).strip()
-    for repaired in (text, _TRAILING_COMMA.sub(r"\1", text), html.unescape(text)):
+    for repair in (str, partial(_TRAILING_COMMA.sub, r"\1"), html.unescape):
         try:
             # Not strict: control characters inside strings are common.
-            return json.loads(repaired, strict=False)
+            return json.loads(repair(text), strict=False)
         except (ValueError, RecursionError):
             continue
     return None

@@ -142,12 +142,6 @@ class Selection:
     selected: tuple[SelectedFind, ...]
     rejected: tuple[RejectedFind, ...]
 
-    @property
-    def postable(self) -> tuple[StoryFind, ...]:
-        """The finds that are posted, and those that would be in their place, best first."""
-        beyond = [left.find for left in self.rejected if left.reason is RejectionReason.BEYOND_BEST]
-        return (*(each.find for each in self.selected), *beyond)
-
 
 def select_finds(
     subscription: Subscription,
@@ -178,6 +172,27 @@ def select_finds(
         else:
             rejected.append(RejectedFind(find=find, reason=outcome))
     return Selection(selected=tuple(selected), rejected=tuple(rejected))
+
+
+def list_postable(
+    subscription: Subscription,
+    finds: Iterable[StoryFind],
+    already_posted: Sequence[PostedTweet],
+    now: datetime,
+    *,
+    again_after: timedelta = AGAIN_AFTER,
+    retold: Mapping[int, int] = _NOTHING_RETOLD,
+) -> tuple[StoryFind, ...]:
+    """Return the finds that the chat would be told if each were the only one, best first.
+
+    Any of them may be posted once another one is left out. The arguments are as in `select_finds`.
+    """
+    history = _PostHistory(already_posted, now - again_after, now, retold)
+    return tuple(
+        find
+        for find in sorted(finds, key=_build_merit_key)
+        if isinstance(_select_hit(subscription, find, history), SelectedFind)
+    )
 
 
 def judgment_of(hit: Hit) -> int | None:

@@ -7,12 +7,14 @@ words and tweets decide.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from engine.errors import BudgetExhausted, CorpusWithheld, ModelPaused
 from engine.judge.judge import HEADLINE_LENGTH
 from engine.llm.answer_json import find_objects
 from engine.llm.asking import (
@@ -34,12 +36,16 @@ logger = logging.getLogger("presagio.retold")
 PURPOSE = "retellings"
 _TOLD_WITHIN = timedelta(days=10)  # a feed that was away for a week tells what others told then
 _MOST_TOLD, _MOST_NEW = 40, 15  # headlines: the latest, and the best
+_MOST_SAME = 6  # that tell what one told: a headline that more are said to repeat may have asked so
 _LONGEST_READ = 16_000  # characters
 _LONGEST_ANSWER = 400  # tokens; a usual one has 20
 _CALL_SECONDS = 8.0
 _AT_ONCE = 4  # calls
 _MOST_A_DAY = 200  # calls of a process, for a sixth of a day's tokens as they are by default
 _MOST_KEPT = 1_000  # answers
+
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
 
 RETELLINGS = Prompt(
     system="""\
@@ -98,8 +104,11 @@ class RetellingQuestion:
         if not answers:
             return None
         firsts: dict[int, int] = {}
-        for later, earlier in sorted(self._read_pairs(answers[-1])):
-            firsts.setdefault(later, firsts.get(earlier, earlier))
+        pairs = sorted(self._read_pairs(answers[-1]))
+        named = Counter(earlier for _, earlier in pairs)
+        for later, earlier in pairs:
+            if named[earlier] <= _MOST_SAME:
+                firsts.setdefault(later, firsts.get(earlier, earlier))
         ids = [*self.told, *self.new]
         return {story: ids[firsts.get(n, n) - 1] for n, story in enumerate(ids, start=1)}
 
@@ -120,7 +129,7 @@ def build_question(
     other; None if there is nothing to compare."""
     told = {
         post.story_id: _describe(post.headline, post.appeared_at or post.posted_at)
-        for post in _list_recent(posted, now)[-_MOST_TOLD:]
+        for post in _list_recent(finds, posted, now)[-_MOST_TOLD:]
         if post.story_id is not None
     }
     oldest_first = sorted(finds[:_MOST_NEW], key=lambda find: (find.story.published, find.id))
@@ -133,16 +142,27 @@ def build_question(
 
 
 def tell_apart(
-    finds: Iterable[StoryFind], posted: Sequence[PostedTweet], now: datetime
+    finds: Sequence[StoryFind], posted: Sequence[PostedTweet], now: datetime
 ) -> Mapping[int, int]:
     """Return what the model answers when it tells all stories apart."""
-    ids = {find.story.id for find in finds} | {post.story_id for post in _list_recent(posted, now)}
+    recent = _list_recent(finds, posted, now)
+    ids = {find.story.id for find in finds} | {post.story_id for post in recent}
     return {story: story for story in ids if story is not None}
 
 
-def _list_recent(posted: Sequence[PostedTweet], now: datetime) -> list[PostedTweet]:
-    """Return the posts whose headlines are compared; a story that was deleted has none."""
-    return [post for post in posted if post.headline and post.posted_at > now - _TOLD_WITHIN]
+def _list_recent(
+    finds: Iterable[StoryFind], posted: Iterable[PostedTweet], now: datetime
+) -> list[PostedTweet]:
+    """Return the posts whose headlines are compared; a story that was deleted has none.
+
+    Another archive that the chat searched before may be one that the model may not read.
+    """
+    corpora = {find.corpus for find in finds}
+    return [
+        post
+        for post in posted
+        if post.headline and post.corpus in corpora and post.posted_at > now - _TOLD_WITHIN
+    ]
 
 
 def _describe(text: str, day: datetime) -> str:
@@ -159,6 +179,7 @@ class StoryComparer:
     def __init__(self, client: "ChatClient") -> None:
         self._client = client.for_small_calls(_CALL_SECONDS, longest_answer=_LONGEST_ANSWER)
         self._answers: dict[str, str] = {}  # by the hash of what was asked
+        self._same: dict[int, int] = {}  # stories, each with the first that tells the same
         self._flights: SingleFlight[str] = SingleFlight()
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._day: date | None = None
@@ -173,7 +194,7 @@ class StoryComparer:
         it is not told of either. Returns None if the model does not answer, or not before `until`
         by the clock of the event loop. Raises what the ledger raises.
         """
-        key = sha256(question.content.encode()).hexdigest()
+        key = sha256(f"{corpus.name}\n{question.content}".encode()).hexdigest()
         content = self._answers.get(key, "")
         if not content and asyncio.get_running_loop().time() < until:
             try:
@@ -183,7 +204,22 @@ class StoryComparer:
                     )
             except TimeoutError:
                 logger.info("not compared: %s took too long", self._client.model)
-        return question.read_answer(content)
+        retold = question.read_answer(content)
+        if retold is None:
+            return self._recall(question)
+        for story, first in retold.items():
+            if story != first:
+                _remember(self._same, story, first)
+        return retold
+
+    def _recall(self, question: RetellingQuestion) -> Mapping[int, int] | None:
+        """Return what was answered before of the stories of a question; None if nothing was.
+
+        A find that was not posted is looked at again as long as it is news.
+        """
+        ids = question.told.keys() | question.new.keys()
+        pairs = [(story, first) for story, first in self._same.items() if {story, first} <= ids]
+        return {each: first for story, first in pairs for each in (first, story)} or None
 
     async def _ask_model(
         self, question: RetellingQuestion, corpus: Corpus, key: str, now: datetime
@@ -198,25 +234,30 @@ class StoryComparer:
             return usable
 
         async with self._turns:
-            if not self._count_call(now.astimezone(UTC).date()):
+            if self._count_calls(now) >= _MOST_A_DAY:
                 return ""
             asked = ModelQuestion(
                 prompt=RETELLINGS, content=question.content, corpora=[corpus], purpose=PURPOSE
             )
             error = await ask_and_repair(self._client, asked, parse, now=now)
+            if not isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused):
+                self._asked += 1
         if answers[-1]:
-            self._remember(key, answers[-1])
+            _remember(self._answers, key, answers[-1])
         else:
             logger.info("not compared: %s", error.message if error else "no answer can be read")
         return answers[-1]
 
-    def _count_call(self, day: date) -> bool:
-        """Tell whether a call may be made on this day, and count it."""
-        self._asked = self._asked + 1 if day == self._day else 1
-        self._day = day
-        return self._asked <= _MOST_A_DAY
+    def _count_calls(self, now: datetime) -> int:
+        """Return how many calls were made on this day."""
+        day = now.astimezone(UTC).date()
+        if day != self._day:
+            self._day, self._asked = day, 0
+        return self._asked
 
-    def _remember(self, key: str, content: str) -> None:
-        self._answers[key] = content
-        if len(self._answers) > _MOST_KEPT:
-            del self._answers[next(iter(self._answers))]
+
+def _remember(entries: dict[Key, Entry], key: Key, entry: Entry) -> None:
+    """Add an entry, and forget the oldest of too many."""
+    entries[key] = entry
+    if len(entries) > _MOST_KEPT:
+        del entries[next(iter(entries))]

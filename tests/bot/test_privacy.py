@@ -3,10 +3,11 @@
 The endpoints have the name of another machine, which leads to loopback here.
 """
 
+import asyncio
 import re
 import socket
 import tomllib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,8 +34,8 @@ from bot.app import App, open_app
 from bot.cli.doctor import run_checks
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary import suggest
-from bot.commands.headline_detection import read_pasted
 from bot.commands.intents import Intent, IntentJudge
+from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
@@ -47,6 +48,7 @@ from db.pool import Database
 from engine.answer.cited_answer import CitedAnswer
 from engine.compose.composition import ComposeRequest, Composition
 from engine.errors import CorpusWithheld
+from engine.posting.retold import RetellingQuestion
 from engine.prophecy.headline import read_headline
 from engine.search import Mode, Prophecy, SearchRequest
 from engine.values import Kind
@@ -105,7 +107,7 @@ class Machines:
     @property
     def sent(self) -> str:
         """All that the model was asked."""
-        asked = [*self.model.requests, *self.model.expansions]
+        asked = [*self.model.requests, *self.model.expansions, *self.model.comparisons]
         return "\n".join(str(one.body["messages"]) for one in asked)
 
     @asynccontextmanager
@@ -215,6 +217,29 @@ async def test_a_private_corpus_is_not_described_to_another_machine(machines: Ma
         assert (await search(app, "diary")).judged
     assert "What Ana says in diary" in machines.sent
     assert SECRET not in str(machines.model.expansions)
+
+
+@row("comparing")
+async def test_headlines_are_compared_only_for_chats_whose_archive_may_be_sent(
+    machines: Machines,
+) -> None:
+    machines.far_model()
+    machines.model.retellings = answer('{"same": [[2, 1]]}')
+    question = RetellingQuestion({7: "20260531\tFed holds rates"}, {8: "20260601\tRates stay"})
+    until = asyncio.get_running_loop().time() + PATIENCE
+
+    async def compare(app: App, name: str) -> Mapping[int, int] | None:
+        assert app.comparer is not None
+        corpus = await app.corpora.get(name)
+        return await app.comparer.compare(question, corpus, until=until, now=NOW)
+
+    async with machines.app() as app:
+        assert await compare(app, "diary") is None
+        assert "Fed holds rates" not in machines.sent
+        assert await compare(app, "tweets") == {7: 7, 8: 7}
+    assert "Fed holds rates" in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        assert await compare(app, "diary") == {7: 7, 8: 7}
 
 
 @row("interpreting")

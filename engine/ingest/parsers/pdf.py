@@ -193,8 +193,9 @@ def _measure_line(line: str, words: Any, text: str, start: int, end: int) -> _Li
     sizes = sorted(abs(top - bottom) for _, bottom, _, top in boxes)
     size = sizes[len(sizes) // 2] if sizes else 0.0
     # Few files tell the weight of a letter otherwise than by the name of its font.
-    name, fonts = ctypes.create_string_buffer(_LONGEST_FONT_NAME), list[bytes]()
+    fonts: list[bytes] = []
     for place in samples:
+        name = ctypes.create_string_buffer(_LONGEST_FONT_NAME)
         library.FPDFText_GetFontInfo(words, place, name, _LONGEST_FONT_NAME, ctypes.c_int())
         fonts.append(name.value)
     return _Line(line, size, emphatic=bool(fonts) and all(map(_EMPHASIS.search, fonts)))

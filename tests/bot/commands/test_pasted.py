@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from bot.app import App
-from bot.commands import headline_detection
+from bot.commands import pasted
 from bot.i18n.words import words_for
 from engine.errors import FetchFailed, FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
@@ -37,7 +37,7 @@ class Fetching:
 
 
 async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline:
-    return await headline_detection.read_pasted(cast("App", Fetching(fetcher)), text, now=now)
+    return await pasted.read_pasted(cast("App", Fetching(fetcher)), text, now=now)
 
 
 @pytest.fixture

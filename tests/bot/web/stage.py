@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from bot.adapter import AdapterStatus
 from bot.app import App, open_app
-from bot.commands.headline_detection import read_pasted
+from bot.commands.pasted import read_pasted
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
 from bot.web.metrics import Metrics

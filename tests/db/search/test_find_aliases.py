@@ -11,7 +11,7 @@ from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.find import DialectIndex
 from db.search.lexical import Glossaries
-from engine.glossary.groups import widen_query
+from engine.glossary.aliases import widen_query
 from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.query.results import QueryAnswer

@@ -7,20 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InputError
+from engine.glossary.aliases import expand_query, list_expandable_words
 from engine.glossary.groups import (
     Glossary,
     MatchedAlias,
     build_glossary,
     check_terms,
     drop_heard_pairs,
-    expand_query,
     explain_protection,
     find_fired,
     fold_term,
     fold_terms,
     frequent_terms,
     is_exact,
-    list_expandable_words,
     telling_terms,
 )
 from engine.glossary.suggest import SuggestedPair

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engine.budget import Budget
-from engine.posting.choose import RejectionReason, select_finds
+from engine.posting.choose import RejectionReason, list_postable, select_finds
 from engine.posting.delivery import PostedTweet, StoryFind
 from engine.posting.retold import (
     RetellingQuestion,
@@ -64,6 +64,30 @@ def test_an_answer_pairs_new_headlines_with_one_above_them(
 )
 def test_an_answer_that_cannot_be_read_says_nothing(content: str) -> None:
     assert QUESTION.read_answer(content) is None
+
+
+def test_a_headline_that_too_many_are_said_to_repeat_is_repeated_by_none() -> None:
+    question = RetellingQuestion({1: "a"}, dict.fromkeys(range(2, 10), "b"))
+    every = {"same": [[number, 1] for number in range(2, 9)]}
+    assert question.read_answer(json.dumps(every)) == {number: number for number in range(1, 10)}
+    six = {"same": [[number, 1] for number in range(2, 8)]}
+    assert question.read_answer(json.dumps(six)) == dict.fromkeys(range(1, 8), 1) | {8: 8, 9: 9}
+
+
+def test_headlines_told_from_another_archive_are_not_compared() -> None:
+    past = [replace(told("Dear diary", 3), corpus="diary"), told("Fed holds rates", 4)]
+    finds = [news(7, "Powell leaves costs unchanged")]
+    question = build_question(finds, past, NOW)
+    assert question is not None
+    assert list(question.told) == [4]
+    assert tell_apart(finds, past, NOW) == {4: 4, 7: 7}
+
+
+def test_what_takes_the_place_of_a_find_is_compared_too() -> None:
+    finds = [news(1, "Powell leaves costs unchanged", "a"), news(2, "La Fed no toca nada", "a")]
+    chosen = select_finds(subscribed(), finds, [], NOW)
+    assert [each.find.id for each in chosen.selected] == [1]
+    assert [each.id for each in list_postable(subscribed(best=1), finds, [], NOW)] == [1, 2]
 
 
 def test_the_question_numbers_headlines_told_and_new_and_keeps_each_on_its_line() -> None:
@@ -160,6 +184,18 @@ async def test_a_model_that_fails_says_nothing_and_is_asked_again(
         model.retellings = None
         assert await compare(comparer) == NONE_SAME
     assert len(model.comparisons) == 2
+
+
+async def test_what_was_once_told_the_same_stays_so_without_an_answer(model: ModelServer) -> None:
+    model.retellings = answer(json.dumps({"same": [[3, 1]]}))
+    later = replace(QUESTION, new={**QUESTION.new, 206: "20260601\tHarbour floods"})
+    async with client_of(model) as client:
+        comparer = StoryComparer(client)
+        await compare(comparer)
+        model.retellings = failure(503)
+        until = asyncio.get_running_loop().time() + 60
+        recalled = await comparer.compare(later, CORPUS, until=until, now=NOW)
+    assert recalled == {203: 101, 101: 101}
 
 
 async def test_nobody_waits_for_a_model_beyond_the_time_given(model: ModelServer) -> None:
