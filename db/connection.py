@@ -1,4 +1,4 @@
-"""Connections: their statements, the values of their rows, the driver's errors as the project's.
+"""Connections: statements, names of partitions, values of rows, and the errors of the driver.
 
 A connection counts the corpora it touches, and says which worker keeps a statement waiting:
 PostgreSQL does not give up a worker of Citus that hangs, and Citus seldom names one that was lost.

@@ -1,4 +1,4 @@
-"""Stores the named corpora, names their partitions, and keeps the postings of long texts."""
+"""Stores the named corpora, and keeps the postings of long texts."""
 
 import re
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reads documents for display: one by its id, comments on it, threads in order."""
+"""Reads documents for display: one by its id with its thread, comments, neighbours, dates."""
 
 import re
 from collections import defaultdict

@@ -33,7 +33,6 @@ _BRACKETED, _DASHED, _COLON = (
     re.compile(r"\s[-–—](?:\s|$)"),
     re.compile(r":\s"),
 )
-_NUMBER = re.compile(r"\d+")
 
 # Words for the two halves of the day as chats write them, without stops and blanks.
 _AFTERNOON_WORDS = (

@@ -201,7 +201,7 @@ def list_units(query: Query) -> tuple[Unit, ...]:
 def plan_query(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> PlannedSearch:
-    """Return the planned search. `readings` are those of `units(query)`, in the same order."""
+    """Return the planned search. `readings` are those of `list_units(query)`, in the same order."""
     every = list(readings)
     read = list_units(query)
     chains: dict[Unit, dict[str, Chain]] = {

@@ -1,4 +1,4 @@
-"""The results of a query of the dialect: hits, their receipts, and how each hit is presented."""
+"""The results of a query of the dialect: hits, receipts, their order over several archives."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -78,7 +78,7 @@ def find_words(text: str) -> list[Spot]:
 
 
 def searched_words(text: str) -> list[Spot]:
-    """Return the words by which a text may be found: `words`, #tags and @mentions."""
+    """Return the words by which a text may be found: those of `find_words`, #tags and @mentions."""
     return _find_spots(text, _LINK, _SIGNED_WORD)
 
 
