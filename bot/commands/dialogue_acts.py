@@ -60,6 +60,7 @@ _DAYS = (
 _DAY = re.compile(rf"\b(?:{_DAYS})\b")
 _LEAVES_OUT = re.compile(
     r"\b(?:no|not|nothing|none|never|except|don t|dont|stop|skip|drop|off|without|enough|menos"
+    r"|besides|excluding|barring|apart from|other than|exceptuando|excluyendo|quitando"
     r"|salvo|excepto|sin|basta|nada|ni|nunca|jamas|ningun[oa]?|dej\w+|par(?:a|en|ar) de)\b"
 )
 _ENDS = 2  # of a span of hours

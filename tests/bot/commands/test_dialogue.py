@@ -288,6 +288,8 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
         ("not on weekends please", "/subscribe except weekends"),
         ("no mandes nada los findes", "/subscribe except findes"),
         ("basta de posts los domingos", "/subscribe except domingos"),
+        ("post every day besides sundays", "/subscribe except sundays"),
+        ("publica todos los días quitando el lunes", "/subscribe except lunes"),
         ("don't post on fridays and saturdays", "/subscribe except fridays, saturdays"),
         ("solo los martes a las 8", "/subscribe daily 8 martes"),
         ("de lunes a viernes 7:30", "/subscribe daily 7:30 lunes a viernes"),
