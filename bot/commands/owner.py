@@ -162,13 +162,13 @@ def _find_admission(admissions: Sequence[Admission], name: str, request: Request
     fitting = _match_admissions(admissions, name)
     if len(fitting) == 1:
         return fitting[0]
-    shown, example = cut(name, _LONGEST_ECHO), _write_example(request)
+    title, example = cut(name, _LONGEST_ECHO), _write_example(request)
     if not fitting:
         raise UsageError(
             words.say(
                 "Nobody called {name} has asked, so nothing was changed. {command} lists who has;"
                 " anybody else is named by id: {example}",
-                name=shown,
+                name=title,
                 command=words.write_commands("/access"),
                 example=example,
             )
@@ -176,7 +176,7 @@ def _find_admission(admissions: Sequence[Admission], name: str, request: Request
     raise UsageError(
         words.say(
             "Several are called {name}, so nothing was changed: {names}. Name one by id: {example}",
-            name=shown,
+            name=title,
             names=", ".join(map(_name_admission, fitting[:_MAX_SHOWN])),
             example=example,
         )
@@ -409,8 +409,8 @@ async def _reject_groups(request: Request, app: App, corpus: Corpus, rest: str) 
     return _confirm_group(request, request.words.say("Gone, and never suggested again."), equations)
 
 
-def _confirm_group(request: Request, sentence: str, shown: str) -> Reply:
-    text = f"{sentence} {cut(shown, _LONGEST_GROUP)}"
+def _confirm_group(request: Request, sentence: str, title: str) -> Reply:
+    text = f"{sentence} {cut(title, _LONGEST_GROUP)}"
     return Reply(words=request.words, text=text, ephemeral=True)
 
 

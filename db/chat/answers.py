@@ -131,8 +131,8 @@ class Answers(Store, sql="conversation"):
         self, chat: Chat, thread: str | None, answer: Answer, *, event_id: str | None = None
     ) -> int:
         """Store a new answer to an event, if there was one, and return its id."""
-        shown = answer.asked_at, answer.first, answer.last, prophecy_to_json(answer.prophecy)
-        return int(await self._fetch_value("keep_answer", chat.id, thread, *shown, event_id))
+        page = answer.asked_at, answer.first, answer.last, prophecy_to_json(answer.prophecy)
+        return int(await self._fetch_value("keep_answer", chat.id, thread, *page, event_id))
 
     async def get(self, chat: Chat, answer_id: int) -> Answer | None:
         """Return an answer of this chat, or None."""

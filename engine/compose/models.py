@@ -131,12 +131,12 @@ class ClientModels:
 
     def _estimate_tokens(self, name: StepName) -> int:
         """Return about how many tokens the request of a step has at most."""
-        shown = self._settings.passages * self._settings.passage_length
+        evidence = self._settings.passages * self._settings.passage_length
         characters = {
             StepName.GAPS: GAPS_PASSAGES * (GAPS_EXCERPT + 200),
-            StepName.EVIDENCE: shown,
+            StepName.EVIDENCE: evidence,
             StepName.WRITE: MAX_FACTS * 800,
-            StepName.CHECK: shown,
+            StepName.CHECK: evidence,
         }
         return characters[name] // _CHARACTERS_A_TOKEN + _INSTRUCTIONS
 

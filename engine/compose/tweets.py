@@ -161,10 +161,10 @@ def tweet_text(sentences: Sequence[DraftSentence], numbers: Mapping[int, int] | 
     text = ""
     for sentence in sentences:
         joint = "" if not text else "\n" if sentence.starts_line else " "
-        shown = sentence.sources
+        cited = sentence.sources
         if numbers:
-            shown = tuple(sorted(numbers[source] for source in shown))
-        marks = "".join(f"[{number}]" for number in (*shown, *sentence.unknown))
+            cited = tuple(sorted(numbers[source] for source in cited))
+        marks = "".join(f"[{number}]" for number in (*cited, *sentence.unknown))
         text += joint + sentence.text + (f" {marks}" if marks else "")
     return text
 
