@@ -3,7 +3,15 @@
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -158,12 +166,7 @@ async def serve(
         posters = create_posters(app.settings, app.chats)
         app = replace(app, posters={poster.platform: poster for poster in posters})
         ownership = Ownership(app, commands.write_as_typed)
-        troubles = Troubles(
-            app.database, platforms=platforms, admins=app.settings.chat.admins, now=now
-        )
-        for reporting in (app.client, app.web):
-            if reporting:
-                reporting.report_to(troubles.report)
+        troubles = _collect_troubles(app, platforms, now)
         conversation = _create_conversation(app, claims, commands, ownership, troubles)
         services = create_services(app, conversation, now)
         port = _create_port(app, metrics, services, now=now, tell=tell)
@@ -183,12 +186,7 @@ async def serve(
         )
         if metrics:
             metrics.job_ages = jobs.watchdog.ages
-        fields = {
-            "version": version("presagio"),
-            "faces": ",".join(services),
-            "database": "own" if app.server is None else "embedded",
-        }
-        logger.info("started", extra={"fields": fields})
+        _log_start(app, services)
         watching += [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watchdog.watch()),
@@ -206,6 +204,26 @@ async def serve(
             jobs=jobs,
         )
         raise AdapterFailed("Nothing is left to serve.", fix="Mend what is said above.")
+
+
+def _collect_troubles(
+    app: App, platforms: Collection[str], now: Callable[[], datetime]
+) -> Troubles:
+    """Return what gathers the troubles that the admins are told of."""
+    troubles = Troubles(app.database, platforms=platforms, admins=app.settings.chat.admins, now=now)
+    for reporting in (app.client, app.web):
+        if reporting:
+            reporting.report_to(troubles.report)
+    return troubles
+
+
+def _log_start(app: App, services: Iterable[str]) -> None:
+    fields = {
+        "version": version("presagio"),
+        "faces": ",".join(services),
+        "database": "own" if app.server is None else "embedded",
+    }
+    logger.info("started", extra={"fields": fields})
 
 
 async def tell_what_is_missing(

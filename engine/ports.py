@@ -165,7 +165,7 @@ class VectorStore(VectorIndex, Protocol):
         Raises EmbeddedElsewhere, and stores nothing, if `claim` is given and no longer holds.
         """
 
-    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
+    async def count_vectors(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:

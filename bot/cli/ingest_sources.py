@@ -200,12 +200,12 @@ async def choose_targets(
         target = whole
         if target is None or not fits(source, target.kind):
             if options.kind or (options.corpus and not source.is_part):
-                raise _unfitting(source, target)
+                raise _explain_unfit(source, target)
             kind = source.opened.kinds[0]
             name = f"{options.corpus}-{kind.value}" if options.corpus else kind.value
             target = await _build_target(app, name, kind)
             if not fits(source, target.kind):
-                raise _unfitting(source, target)
+                raise _explain_unfit(source, target)
         targets.setdefault(target.name, target).sources.append(source)
     return list(targets.values())
 
@@ -248,7 +248,7 @@ def fits(source: "ReadSource", kind: Kind) -> bool:
     return kind is Kind.PERSONAL or kind in source.opened.kinds
 
 
-def _unfitting(source: "ReadSource", target: Target | None) -> UsageError:
+def _explain_unfit(source: "ReadSource", target: Target | None) -> UsageError:
     usual = source.opened.kinds[0].value
     whole = f", and corpus {target.name!r} is {target.kind.value}" if target else ""
     return UsageError(

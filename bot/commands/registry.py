@@ -89,15 +89,7 @@ async def answer_about(
     try:
         reply = await handler(replace(request, chat=chat), app)
     except SeveralCorpora:
-        # In words: a button would choose the archive of this chat.
-        archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
-        choices = [f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]]
-        which = words.say(
-            "There are several archives. Choose that of {name} first: {commands}",
-            name=name,
-            commands=", ".join(choices),
-        )
-        return reply_aside(request, which)
+        return await _ask_which_archive(name, request, app)
     except UsageError as error:
         return reply_aside(
             request, _prefix_channel(name, words.render(error.full_message), commands)
@@ -106,6 +98,18 @@ async def answer_about(
         return reply_aside(request, words.say("It goes to {name}.", name=name))
     # A button would act on the chat in which it is pressed, not on the channel.
     return replace(reply, text=_prefix_channel(name, reply.text or "", commands), buttons=())
+
+
+async def _ask_which_archive(name: str, request: Request, app: App) -> Reply:
+    """Ask which archive a channel searches, in words: a button would choose that of this chat."""
+    archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
+    choices = [f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]]
+    which = request.words.say(
+        "There are several archives. Choose that of {name} first: {commands}",
+        name=name,
+        commands=", ".join(choices),
+    )
+    return reply_aside(request, which)
 
 
 def _prefix_channel(name: str, text: str, commands: Collection[str]) -> str:

@@ -40,6 +40,7 @@ from engine.posting.delivery import (
 )
 from engine.posting.retold import build_question, tell_apart
 from engine.posting.schedule import GRACE, find_due_day, instant_allowed, next_look
+from engine.values import Corpus
 
 _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
 _NOTHING = Selection(selected=(), rejected=())
@@ -57,36 +58,36 @@ def repeat_after(app: App) -> timedelta:
     return timedelta(days=app.settings.posting.repeat_after_days)
 
 
-async def find_corpus_names(app: App, chats: Sequence[Chat]) -> Mapping[int, str]:
-    """Return the name of the corpus that each chat may use, by their ids; chats that may use none
-    are left out. A trusted chat may choose a private corpus, but no chat gets one by default."""
+async def find_corpora(app: App, chats: Sequence[Chat]) -> Mapping[int, Corpus]:
+    """Return the corpus that each chat may use, by the chats' ids; chats that may use none are left
+    out. A trusted chat may choose a private corpus, but no chat gets one by default."""
     public = await app.public.corpora.list()
     every = await app.corpora.list() if any(map(app.trusts, chats)) else public
-    names = {}
+    usable = dict[int, Corpus]()
     for chat in chats:
         corpora = every if chat.corpus and app.trusts(chat) else public
         with suppress(CorpusNotFound):
-            names[chat.id] = (
+            usable[chat.id] = (
                 resolve_corpus(corpora, chat.corpus)
                 if chat.corpus
                 else default_corpus(corpora, configured=app.settings.search.corpus)
-            ).name
-    return names
+            )
+    return usable
 
 
-async def find_corpus_name(app: App, chat: Chat) -> str | None:
-    """Return the name of the corpus that a chat may use, or None."""
-    return (await find_corpus_names(app, [chat])).get(chat.id)
+async def find_corpus(app: App, chat: Chat) -> Corpus | None:
+    """Return the corpus that a chat may use, or None."""
+    return (await find_corpora(app, [chat])).get(chat.id)
 
 
 async def preview_selection(
     app: App, subscription: Subscription, *, since: datetime, now: datetime
 ) -> Selection:
     """Return which finds since then the chat would be sent, and why the others would not be."""
-    corpus = await find_corpus_name(app, subscription.chat)
+    corpus = await find_corpus(app, subscription.chat)
     if corpus is None:
         return _NOTHING
-    finds = await Finds(app.database).for_chat(subscription, corpus, since=since)
+    finds = await Finds(app.database).for_chat(subscription, corpus.name, since=since)
     posted = await Subscriptions(app.database).list_posted(
         subscription.chat, since=now - _REMEMBERED
     )
@@ -97,7 +98,7 @@ async def preview_selection(
 async def _select_compared(
     app: App,
     subscription: Subscription,
-    corpus: str | None,
+    corpus: Corpus | None,
     finds: Sequence[StoryFind],
     posted: Sequence[PostedTweet],
     *,
@@ -117,8 +118,7 @@ async def _select_compared(
     question = build_question(postable, posted, now)
     if question is None:
         return select()
-    searched = await app.corpora.get(corpus)
-    retold = await app.comparer.compare(question, searched, until=until, now=now)
+    retold = await app.comparer.compare(question, corpus, until=until, now=now)
     return select(retold=retold or {})
 
 
@@ -126,8 +126,10 @@ async def count_unchosen(
     app: App, chat: Chat, *, since: datetime
 ) -> Mapping[FindState | None, int]:
     """Return how many stories since then have no find for the chat, by how far each came."""
-    corpus = await find_corpus_name(app, chat)
-    return await Finds(app.database).count_states(chat, corpus, since=since) if corpus else {}
+    corpus = await find_corpus(app, chat)
+    if corpus is None:
+        return {}
+    return await Finds(app.database).count_states(chat, corpus.name, since=since)
 
 
 async def choose_for_posting(
@@ -139,7 +141,7 @@ async def choose_for_posting(
 
     Finds that are below a threshold need not be among those that were left out.
     """
-    corpora = await find_corpus_names(app, [subscribed.chat for subscribed in wanted])
+    corpora = await find_corpora(app, [subscribed.chat for subscribed in wanted])
     finds = await _list_finds(app, wanted, corpora, now - WINDOW)
     # Usually there is nothing, and then earlier posts need not be read.
     chats = [subscribed.chat for subscribed in wanted if finds.get(subscribed.chat.id)]
@@ -171,17 +173,17 @@ async def choose_for_posting(
 
 
 async def _list_finds(
-    app: App, wanted: Sequence[DueSubscription], corpora: Mapping[int, str], since: datetime
+    app: App, wanted: Sequence[DueSubscription], corpora: Mapping[int, Corpus], since: datetime
 ) -> Mapping[int, Sequence[StoryFind]]:
     """Return the finds that each chat can see, read in two statements for however many chats."""
     usual = [subscribed.chat.id for subscribed in wanted if not subscribed.has_feeds]
-    names = {corpora[chat] for chat in usual if chat in corpora}
+    names = {corpora[chat].name for chat in usual if chat in corpora}
     shared = await Finds(app.database).find_shared(names, since=since) if names else {}
     finds: dict[int, Sequence[StoryFind]] = {
-        chat: shared.get(corpora[chat], ()) for chat in usual if chat in corpora
+        chat: shared.get(corpora[chat].name, ()) for chat in usual if chat in corpora
     }
     own = [
-        (subscribed.subscription, corpora[subscribed.chat.id])
+        (subscribed.subscription, corpora[subscribed.chat.id].name)
         for subscribed in wanted
         if subscribed.has_feeds and subscribed.chat.id in corpora
     ]
@@ -364,11 +366,9 @@ class _Round:
         curious = [subscription for subscription in untold if subscription.say_nothing_found]
         if not curious:
             return {}
-        corpora = await find_corpus_names(
-            self._app, [subscription.chat for subscription in curious]
-        )
+        corpora = await find_corpora(self._app, [subscription.chat for subscription in curious])
         wanted = [
-            (subscription, corpora[subscription.chat.id])
+            (subscription, corpora[subscription.chat.id].name)
             for subscription in curious
             if subscription.chat.id in corpora
         ]

@@ -171,7 +171,7 @@ async def _find_nearest(
         query,
         space=question.space,
         vector=question.vector,
-        similarity=question.shown,
+        similarity=question.rate_similarity,
         limit=limit,
     )
     notice = describe_partial_vectors(question)

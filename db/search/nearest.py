@@ -214,7 +214,7 @@ class ToEmbed(Nearest):
             generation=state["generation"],
         )
 
-    async def tally(self, corpus: Corpus, model_id: int) -> VectorTally:
+    async def count_vectors(self, corpus: Corpus, model_id: int) -> VectorTally:
         """Return what all processes together have stored and settled."""
         state = await self._fetch_state(corpus, model_id)
         return read_row(VectorTally, state) if state else VectorTally()

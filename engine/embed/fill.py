@@ -75,7 +75,7 @@ async def fill_vectors(
     """
     model_id, dimensions = await prepare_storage(store, embedder)
     anew = await renew_moved(store, embedder, corpus, model_id)
-    begun = await store.tally(corpus, model_id)
+    begun = await store.count_vectors(corpus, model_id)
     missing = await store.missing_by_range(corpus, model_id)
     total = sum(missing.values())
 
@@ -188,7 +188,7 @@ async def settle_vectors(
     while True:
         async with store.claim(corpus, model_id, SETTLING, wait=begun is not None) as claim:
             if claim is not None:
-                tally = await store.tally(corpus, model_id)
+                tally = await store.count_vectors(corpus, model_id)
                 # Another process may have settled everything that is stored since then.
                 settled = tally.settled == tally.stored
                 if begun is None or not settled or tally.settled == begun.settled:

@@ -302,7 +302,7 @@ class VectorQuestion:
         scale = self.space.scale or SCALES.get(self.space.model)
         return None if scale is None or cosine is None else scale.calibrate(cosine)
 
-    def shown(self, cosine: float) -> float:
+    def rate_similarity(self, cosine: float) -> float:
         """Return the similarity, or the cosine itself if there is no scale."""
         similarity = self.similarity(cosine)
         return min(1.0, max(0.0, cosine)) if similarity is None else similarity
@@ -397,7 +397,7 @@ async def fetch_similarities(
     if question is None:
         return {}
     cosines = await question.cosines([document_id.id for document_id in best_first])
-    return {near: question.shown(cosine) for near, cosine in cosines.items()}
+    return {near: question.rate_similarity(cosine) for near, cosine in cosines.items()}
 
 
 def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:

@@ -244,7 +244,7 @@ class Retriever:
             candidates=[
                 replace(
                     candidate,
-                    similarity=question.shown(near[candidate.id]),
+                    similarity=question.rate_similarity(near[candidate.id]),
                     ranks=ranks[candidate.id],
                 )
                 for candidate in described

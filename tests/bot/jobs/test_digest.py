@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.app import App, open_app
-from bot.jobs.digest import decide_due_posts, find_corpus_name
+from bot.jobs.digest import decide_due_posts, find_corpora, find_corpus
 from bot.settings import load_settings
 from db.chat.chats import Chats
 from db.pool import Database
@@ -15,7 +15,7 @@ from db.posting.feeds import Feeds
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat
 from engine.posting.delivery import PostingMode, StoryFind, Subscription
-from engine.values import Kind
+from engine.values import Corpus, Kind
 from tests.bot.apps import app_on
 from tests.bot.conversing import corpus
 from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet
@@ -69,13 +69,13 @@ async def test_a_chat_that_fails_does_not_hold_up_the_others(
     await found_something(storage)
     broken = chats[2].chat.id
 
-    async def find_corpus_names(_: App, chats: Sequence[Chat]) -> dict[int, str]:
+    async def fail_for_one(app: App, chats: Sequence[Chat]) -> Mapping[int, Corpus]:
         if broken in {chat.id for chat in chats}:
             raise LookupError(f"no corpus for {broken}")
-        return {chat.id: "demo" for chat in chats}
+        return await find_corpora(app, chats)
 
     with monkeypatch.context() as patched, pytest.raises(LookupError, match=f"for {broken}"):
-        patched.setattr("bot.jobs.digest.find_corpus_names", find_corpus_names)
+        patched.setattr("bot.jobs.digest.find_corpora", fail_for_one)
         await decide_due_posts(deciding(storage), now=DUE)
     assert await count(storage, "delivery") == CHATS - 1
     assert await decide_due_posts(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
@@ -165,4 +165,5 @@ async def test_corpus_for_posts_is_one_the_chat_may_see(
             await app.corpora.ensure(
                 name, kind=kind, language="english", author=None, url_template=None
             )
-        assert await find_corpus_name(app, replace(CHAT, corpus=chosen)) == address
+        usable = await find_corpus(app, replace(CHAT, corpus=chosen))
+        assert (usable and usable.name) == address

@@ -159,7 +159,7 @@ async def test_a_thawed_process_cannot_overwrite_vectors_of_its_successor(
                 await embeddings.store(corpus, model_id, [mine], claim=lost)
     source = await fetch_value(database, f"SELECT source::text FROM embedding_{model_id}")
     assert source.replace("-", "") == later.source
-    assert (await embeddings.tally(corpus, model_id)).stored == 2
+    assert (await embeddings.count_vectors(corpus, model_id)).stored == 2
 
 
 async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
