@@ -248,12 +248,12 @@ def _draw_mark(
 
 def _leave_room_for_years(marks: Sequence[AxisMark]) -> list[AxisMark]:
     """Return the marks without the years that would stand on one another or on the ends'."""
-    marks, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
+    spaced, written = list[AxisMark](), _END_ROOM - _YEAR_ROOM
     for mark in marks:
         fits = written + _YEAR_ROOM <= mark.start <= 100 - _END_ROOM
         written = mark.start if fits else written
-        marks.append(mark if fits else replace(mark, year=""))
-    return marks
+        spaced.append(mark if fits else replace(mark, year=""))
+    return spaced
 
 
 def _label_ranks(ranks: Sequence[int]) -> str:
