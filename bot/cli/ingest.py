@@ -163,7 +163,7 @@ async def ingest_files(
     Writes the counts, and what is there and not read. Raises NothingUsable if no record could be
     stored, CorpusConflict, UsageError, and InputError for a file that turns out to be damaged.
     """
-    targets = await choose_targets(app, sources, options)
+    targets = await choose_targets(app, sources, corpus=options.corpus, kind=options.kind)
     for source in sources:
         for guess in source.opened.guesses:
             output.remark(guess)

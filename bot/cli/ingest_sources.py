@@ -21,7 +21,6 @@ from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
-    from bot.cli.ingest import IngestOptions
     from engine.ingest.isolated_reader import ReadSource
     from engine.ingest.load import IngestReport
     from engine.ingest.records import TableLayout
@@ -186,24 +185,24 @@ class Target:
 
 
 async def choose_targets(
-    app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
+    app: "App", sources: "Sequence[ReadSource]", *, corpus: str, kind: Kind | None
 ) -> list[Target]:
     """Return the corpora to fill, those of the first files first. Raises UsageError.
 
-    Without a name it is the configured corpus, else one named after the kind. With a name all go
-    into that one, which is personal as soon as anything is; what a corpus that exists must not hold
-    goes into NAME-KIND.
+    `corpus` and `kind` are what --corpus and --kind name. Without a name it is the configured
+    corpus, else one named after the kind. With a name all go into that one, which is personal as
+    soon as anything is; what a corpus that exists must not hold goes into NAME-KIND.
     """
     targets: dict[str, Target] = {}
-    whole = await _find_target(app, sources, options)
+    whole = await _find_target(app, sources, corpus, kind)
     for source in sources:
         target = whole
         if target is None or not fits(source, target.kind):
-            if options.kind or (options.corpus and not source.is_part):
+            if kind or (corpus and not source.is_part):
                 raise _explain_unfit(source, target)
-            kind = source.opened.kinds[0]
-            name = f"{options.corpus}-{kind.value}" if options.corpus else kind.value
-            target = await _build_target(app, name, kind)
+            usual = source.opened.kinds[0]
+            name = f"{corpus}-{usual.value}" if corpus else usual.value
+            target = await _build_target(app, name, usual)
             if not fits(source, target.kind):
                 raise _explain_unfit(source, target)
         targets.setdefault(target.name, target).sources.append(source)
@@ -211,19 +210,17 @@ async def choose_targets(
 
 
 async def _find_target(
-    app: "App", sources: "Sequence[ReadSource]", options: "IngestOptions"
+    app: "App", sources: "Sequence[ReadSource]", corpus: str, kind: Kind | None
 ) -> Target | None:
     """Return the corpus that is named, on the command line, in the settings or by --kind."""
-    if name := options.corpus or app.settings.search.corpus:
-        usual = options.kind or (
-            choose_kind(sources) if options.corpus else sources[0].opened.kinds[0]
-        )
-    elif options.kind:
-        name, usual = options.kind.value, options.kind
+    if name := corpus or app.settings.search.corpus:
+        usual = kind or (choose_kind(sources) if corpus else sources[0].opened.kinds[0])
+    elif kind:
+        name, usual = kind.value, kind
     else:
         return None
     target = await _build_target(app, name, usual)
-    return replace(target, kind=options.kind) if options.kind else target
+    return replace(target, kind=kind) if kind else target
 
 
 def choose_kind(sources: "Sequence[ReadSource]") -> Kind:

@@ -31,7 +31,8 @@ from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL, Document
 from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
-from engine.ingest.load import BatchLost, detect_documents_language
+from engine.ingest.load import detect_documents_language
+from engine.ingest.records import BatchLost
 from engine.settings.fetching import IngestSettings
 from engine.values import Corpus, CorpusRole, Kind
 

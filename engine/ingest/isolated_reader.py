@@ -15,9 +15,9 @@ from typing import IO, TypeVar
 
 from engine.corpora import Document
 from engine.errors import InputError
-from engine.ingest.load import BatchLost
 from engine.ingest.records import (
     Batch,
+    BatchLost,
     Bookmark,
     Contents,
     Defaults,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.corpora import Document
-from engine.ingest.records import Batch, Reject
+from engine.ingest.records import Batch, BatchLost, Reject
 from engine.text.language import detect_language
 from engine.values import Corpus
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:  # the process that reads needs no settings
 
 BATCH = 10_000
 _SAMPLED = 50  # texts of a batch, for telling the language of those that name none
-
-
-class BatchLost(Exception):
-    """The reader of a batch died before translating it. The next batch starts where it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,10 @@ class OpenedSource:
     guesses: tuple[str, ...] = ()  # about how it is read
 
 
+class BatchLost(Exception):
+    """The reader of a batch died before translating it. The next batch starts where it did."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A batch of a source: `read` records, with the digest of each id, and the rejects.

@@ -20,8 +20,7 @@ from engine.corpora import Document
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import isolated_reader
 from engine.ingest.isolated_reader import ReadSource, SourceReader, StandardInput
-from engine.ingest.load import BatchLost
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import BatchLost, Defaults, Reject
 from engine.settings.fetching import IngestSettings
 from tests.engine.conftest import workers
 from tests.engine.ingest import reading as here

@@ -16,10 +16,11 @@ from db.pool import Database
 from engine.corpora import Document
 from engine.errors import InputError, RecordError, StorageError, StorageInterrupted
 from engine.ingest.isolated_reader import ReadSource
-from engine.ingest.load import BatchLost, IngestReport, Loader
+from engine.ingest.load import IngestReport, Loader
 from engine.ingest.normalise import normalise
 from engine.ingest.records import (
     Batch,
+    BatchLost,
     Defaults,
     RecordPlace,
     Reject,
