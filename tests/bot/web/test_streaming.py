@@ -331,9 +331,9 @@ class TestPage:
             await visit.open(f"prophecy?{httpx.QueryParams(PAGE)}")
             await until(lambda: cut.streams == 2)
             await shows(visit, "heard", "1")
-            await visit.read("skip(39000)")
+            await visit.read("skip(30000)")
             assert await visit.read("new Promise((go) => wait(() => go(waits), 50))") == []
-            await visit.read("skip(2000)")
+            await visit.read("skip(11000)")
             await until(lambda: cut.streams == 3)
             slow.go.set()
             await shows(visit, STATUS, JUDGED)
