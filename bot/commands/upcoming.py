@@ -23,15 +23,9 @@ from bot.jobs.content import (
     content_to_json,
 )
 from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
+from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
-from bot.replies.post import (
-    WRITE,
-    PostItem,
-    answer_button,
-    post_reply,
-    say_nothing_found,
-    write_day,
-)
+from bot.replies.post import PostItem, post_reply, say_nothing_found, write_day
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, Reply, name_flags, reply_aside
 from bot.request import Request
