@@ -151,20 +151,27 @@ async def _show_preview(request: Request, app: App) -> Reply:
         unfound = [words.say("No news has come from the feeds in the last day.")]
     lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
-    if subscription.compose and selection.selected and app.client is None:
-        lines += ["", words.say("No draft follows it: no language model is set up.")]
-    elif subscription.compose and selection.selected:
-        # It is not written unasked: that takes up to two minutes, and money each time.
-        lines += [
-            "",
-            words.say(
-                "A draft of a tweet about its first story follows it; the button writes one."
-            ),
-        ]
-        [stored] = await _store_answers(request, Answers(app.database), selection.selected[:1])
-        button = answer_button(stored.answer, words.say("Draft"), WRITE, stored.answer.first)
-        buttons = ((button,),)
+    if subscription.compose and selection.selected:
+        draft, buttons = await _offer_draft(request, app, selection.selected[0])
+        lines += ["", draft]
     return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
+
+
+async def _offer_draft(
+    request: Request, app: App, first: SelectedFind
+) -> tuple[str, tuple[tuple[Button, ...], ...]]:
+    """Return what to say of the draft that follows a post, and a button that writes it.
+
+    It is not written unasked: that takes up to two minutes, and money each time.
+    """
+    words = request.words
+    if app.client is None:
+        return words.say("No draft follows it: no language model is set up."), ()
+    [stored] = await _store_answers(request, Answers(app.database), [first])
+    button = answer_button(stored.answer, words.say("Draft"), WRITE, stored.answer.first)
+    return words.say(
+        "A draft of a tweet about its first story follows it; the button writes one."
+    ), ((button,),)
 
 
 def _describe_selected(place: int, selected: SelectedFind, words: Words) -> Iterator[str]:
