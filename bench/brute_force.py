@@ -78,7 +78,7 @@ async def matching(
     database: Database, corpus: Corpus, rows: Sequence[Row], query: Query
 ) -> set[int]:
     """Return the ids of the documents that match the query."""
-    wanted = [alternative.unit for group in query.groups for alternative in group.alternatives]
+    wanted = [alternative.unit for alternative in query.alternatives]
     read = await vectors(database, corpus, {*wanted, *query.excluded})
     telling = {language for (unit, language), lexemes in read.items() if lexemes and unit in wanted}
     return {

@@ -13,7 +13,6 @@ from pathlib import Path
 import orjson
 
 from bench.measures import read_lines
-from engine.answer.ask_model import StepModel, ask_step
 from engine.compose.composition import (
     Composition,
     Draft,
@@ -28,6 +27,7 @@ from engine.compose.quotations import normalise_quotation, stands_in
 from engine.compose.tweets import LONGEST, SOURCES, tweet_length
 from engine.compose.write import read_sentences, texts_of
 from engine.errors import InputError
+from engine.llm.asking import StepModel, ask_step
 
 _Verdicts = Mapping[DraftSentence, bool]
 

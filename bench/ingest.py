@@ -84,7 +84,6 @@ class Loads:
             kind=Kind.TWEETS,
             language="english",
             author=None,
-            url_template=None,
         )
         loader = Loader(documents, corpus, rejected=lambda _: None, progress=lambda _: None)
         async with SourceReader() as reader:

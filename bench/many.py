@@ -139,9 +139,7 @@ async def _written(database: Database, size: Size, output: Output) -> list[Corpu
 
 async def _corpus(database: Database, name: str, number: int) -> Corpus:
     corpora, documents = Corpora(database), Documents(database)
-    corpus = await corpora.ensure(
-        name, kind=Kind.TWEETS, language="english", author=None, url_template=None
-    )
+    corpus = await corpora.ensure(name, kind=Kind.TWEETS, language="english", author=None)
     chance = random.Random(name)
     await documents.upsert(corpus, _texts(number, chance))
     return await corpora.get(name)

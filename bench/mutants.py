@@ -65,7 +65,8 @@ TESTS = {
         "bot/conversation/test_gates.py",
         "bot/conversation/test_admission.py",
     ),
-    "bot/replies/post.py": ("bot/replies", "bot/commands/test_votes.py"),
+    "bot/replies/buttons.py": ("bot/replies", "bot/commands/test_votes.py"),
+    "bot/replies/post.py": ("bot/replies", "bot/commands/test_upcoming.py"),
     "bot/replies/composition.py": ("bot/commands/test_compose.py", "bot/cli/test_compose.py"),
     "bot/replies/dates.py": (
         "bot/replies/test_age.py",

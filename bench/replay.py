@@ -27,12 +27,11 @@ from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.compose import build_composer
 from bot.signals import run_until_signal
-from engine.answer.ask_model import StepModel
 from engine.compose.composition import ComposeRequest, RetrievedPassages, StepName
 from engine.compose.models import Models, StepModels
 from engine.compose.run import Composer
 from engine.errors import InputError, ModelAnswerInvalid, ModelError, UsageError
-from engine.llm.asking import ChatModel
+from engine.llm.asking import ChatModel, StepModel
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.messages import Message

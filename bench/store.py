@@ -89,9 +89,7 @@ async def filled(
 ) -> Corpus:
     """Store documents and return their corpus with its statistics."""
     corpora, store = Corpora(database), Documents(database)
-    corpus = await corpora.ensure(
-        name, kind=kind, language=language, author=None, url_template=None
-    )
+    corpus = await corpora.ensure(name, kind=kind, language=language, author=None)
     stored, rest = 0, iter(documents)
     while batch := list(islice(rest, BATCH)):
         inserted, _ = await store.upsert(corpus, batch)

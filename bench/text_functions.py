@@ -18,7 +18,7 @@ import orjson
 
 from bench.hostile_texts import modules
 from bot.i18n.words import Words, words_for
-from engine.answer.ask_model import read_claims
+from engine.answer.claims import read_claims
 from engine.compose.composition import DraftSentence, SourceKind, SourcePassage
 from engine.compose.evidence import read_evidence, read_gaps
 from engine.compose.finish import read_checks

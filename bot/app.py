@@ -34,7 +34,6 @@ from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.glossary.groups import fold_terms
 from engine.ingest.records import TableLayout
 from engine.messages import join_messages
-from engine.ports import Descriptions, PhraseIndex
 from engine.process_pool import ProcessPool
 from engine.prophecy.meaning import Meaning
 from engine.prophecy.prophecy import Prophet, prophesy_from_all
@@ -47,10 +46,9 @@ if TYPE_CHECKING:
     from engine.chat import Chat
     from engine.feeds.lookup import FeedLookup
     from engine.fetch.client import Fetcher
-    from engine.judge.judge import Judge
     from engine.llm.client import ChatClient
     from engine.posting.retold import StoryComparer
-    from engine.prophecy.expand import Phrases
+    from engine.prophecy.expand import Expander
 
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 
@@ -200,63 +198,54 @@ async def open_app(
             await bring_up_to_date(settings, database, server, progress)
         else:
             await database.require_current()
-        glossaries = Glossaries(database, fold_terms(settings.glossary.protected))
-        index = AliasedSearch(database, glossaries, weight=settings.glossary.headline_weight)
-        embeddings = Embeddings(database)
-        embedders = open_embedders(settings, database, stack)
-        descriptions = CandidateReader(database)
-        meaning = embedders and Meaning(
-            embedder=embedders,
-            vectors=embeddings,
-            descriptions=descriptions,
-            reranker=open_reranker(settings, database, embedders, stack),
-        )
-        client, judge, phrases, comparer = None, None, None, None
-        if settings.has_model():
-            client, judge, phrases, comparer = await _open_model(
-                settings, database, index, descriptions, stack
-            )
-        fetcher = cache(partial(_open_fetcher, settings, stack))
-        yield App(
-            settings=settings,
-            database=database,
-            corpora=Corpora(database),
-            chats=Chats(database),
-            prophet=Prophet(
-                index, judge, settings=settings.prophecy, meaning=meaning, phrases=phrases
-            ),
-            client=client,
-            comparer=comparer,
-            web=open_web(settings, database, stack),
-            rerankers=open_rerankers(settings, database, embedders, stack),
-            embeddings=embeddings,
-            embedders=embedders or no_embedder,
-            glossaries=glossaries,
-            isolation=await stack.enter_async_context(ProcessPool()),
-            answerer=cache(partial(_build_answerer, settings, client, database)),
-            fetcher=fetcher,
-            feed_lookup=cache(partial(_open_feed_lookup, fetcher, stack)),
-            server=server,
-        )
+        yield await _build_app(settings, database, server, stack)
+
+
+async def _build_app(
+    settings: Settings, database: Database, server: EmbeddedServer | None, stack: AsyncExitStack
+) -> App:
+    """Return the services on a database; `stack` closes what is opened for them.
+
+    Raises SettingsError.
+    """
+    glossaries = Glossaries(database, fold_terms(settings.glossary.protected))
+    embedders = open_embedders(settings, database, stack)
+    client, comparer = None, None
+    if settings.has_model():
+        client, comparer = await _open_model(settings, database, stack)
+    fetcher = cache(partial(_open_fetcher, settings, stack))
+    return App(
+        settings=settings,
+        database=database,
+        corpora=Corpora(database),
+        chats=Chats(database),
+        prophet=_build_prophet(settings, database, glossaries, embedders, client, stack=stack),
+        client=client,
+        comparer=comparer,
+        web=open_web(settings, database, stack),
+        rerankers=open_rerankers(settings, database, embedders, stack),
+        embeddings=Embeddings(database),
+        embedders=embedders or no_embedder,
+        glossaries=glossaries,
+        isolation=await stack.enter_async_context(ProcessPool()),
+        answerer=cache(partial(_build_answerer, settings, client, database)),
+        fetcher=fetcher,
+        feed_lookup=cache(partial(_open_feed_lookup, fetcher, stack)),
+        server=server,
+    )
 
 
 async def _open_model(
-    settings: Settings,
-    database: Database,
-    index: PhraseIndex,
-    descriptions: Descriptions,
-    stack: AsyncExitStack,
-) -> "tuple[ChatClient, Judge, Phrases, StoryComparer]":
-    """Open the language model, which `stack` closes, and what asks it.
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> "tuple[ChatClient, StoryComparer]":
+    """Open the language model, which `stack` closes. Raises SettingsError.
 
-    The imports are here because a search without a model needs none of them. Raises SettingsError.
+    The imports are here because a search without a model needs none of them.
     """
-    from db.model_cache import Expansions, Judgments, Ledger
-    from engine.judge.judge import Judge
-    from engine.llm.client import BREAKER_PAUSE, ChatClient
+    from db.model_cache import Ledger
+    from engine.llm.client import ChatClient
     from engine.llm.spending import Account
     from engine.posting.retold import StoryComparer
-    from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 
     client = await stack.enter_async_context(
         ChatClient(
@@ -266,7 +255,50 @@ async def _open_model(
             clock=time.monotonic,
         )
     )
-    judge = Judge(client, Judgments(database))
+    return client, StoryComparer(client)
+
+
+def _build_prophet(
+    settings: Settings,
+    database: Database,
+    glossaries: Glossaries,
+    embedders: Embedders | None,
+    client: "ChatClient | None",
+    *,
+    stack: AsyncExitStack,
+) -> Prophet:
+    index = AliasedSearch(database, glossaries, weight=settings.glossary.headline_weight)
+    descriptions = CandidateReader(database)
+    meaning = embedders and Meaning(
+        embedder=embedders,
+        vectors=Embeddings(database),
+        descriptions=descriptions,
+        reranker=open_reranker(settings, database, embedders, stack),
+    )
+    if client is None:
+        return Prophet(index, None, settings=settings.prophecy, meaning=meaning)
+
+    from db.model_cache import Judgments
+    from engine.judge.judge import Judge
+    from engine.prophecy.expand import Phrases
+
+    expander = _open_expander(settings, database, client, stack)
+    return Prophet(
+        index,
+        Judge(client, Judgments(database)),
+        settings=settings.prophecy,
+        meaning=meaning,
+        phrases=Phrases(expander=expander, index=index, descriptions=descriptions),
+    )
+
+
+def _open_expander(
+    settings: Settings, database: Database, client: "ChatClient", stack: AsyncExitStack
+) -> "Expander":
+    from db.model_cache import Expansions
+    from engine.llm.client import BREAKER_PAUSE
+    from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Punctuality
+
     seconds = settings.search.expansion_timeout
     small_calls = client.for_small_calls(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
     punctuality = Punctuality(seconds=seconds, pause=BREAKER_PAUSE, clock=time.monotonic)
@@ -274,8 +306,7 @@ async def _open_model(
         small_calls, Expansions(database), punctuality, Corpora(database), clock=time.monotonic
     )
     stack.push_async_callback(expander.aclose)
-    phrases = Phrases(expander=expander, index=index, descriptions=descriptions)
-    return client, judge, phrases, StoryComparer(client)
+    return expander
 
 
 def _build_answerer(

@@ -13,7 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Never
@@ -154,56 +154,83 @@ async def serve(
     """
     async with AsyncExitStack() as stack:
         # From the first step on: what waits for the database would otherwise wait for ever.
-        watching = (
-            [await stack.enter_async_context(_watch_server(app.server))] if app.server else []
-        )
-        platforms = list_platforms(app.settings)
-        wants_page = web or app.settings.web.enabled
-        metrics = _create_metrics() if wants_page or not platforms else None
-        app = metrics.count_searches(app) if metrics else app
-        claims = await stack.enter_async_context(EventClaims(app.database))
-        commands = standard_commands()
-        posters = create_posters(app.settings, app.chats)
-        app = replace(app, posters={poster.platform: poster for poster in posters})
-        ownership = Ownership(app, commands.write_as_typed)
-        troubles = _collect_troubles(app, platforms, now)
-        conversation = _create_conversation(app, claims, commands, ownership, troubles)
-        services = create_services(app, conversation, now)
-        port = _create_port(app, metrics, services, now=now, tell=tell)
-        if metrics and port:
-            services["web"] = port
-        await tell_what_is_missing(
-            await app.corpora.list(),
-            platforms,
-            ownership,
-            tell,
-            open=app.settings.chat.access == "open",
-            wants_chat=not wants_page,
-            now=now(),
-        )
-        jobs = await stack.enter_async_context(
-            _open_scheduler(app, posters, troubles, now=now, clock_rate=clock_rate)
-        )
-        if metrics:
-            metrics.job_ages = jobs.watchdog.ages
-        _log_start(app, services)
+        watching = []
+        if app.server:
+            watching.append(await stack.enter_async_context(_watch_server(app.server)))
+        bot = await _assemble(app, stack, now=now, tell=tell, clock_rate=clock_rate, web=web)
+        _log_start(bot.app, bot.services)
         watching += [
-            asyncio.create_task(jobs.run()),
-            asyncio.create_task(jobs.watchdog.watch()),
-            asyncio.create_task(troubles.run()),
-            asyncio.create_task(_delete_expired(app, claims, now)),
-            asyncio.create_task(log_status_changes(services)),
+            asyncio.create_task(bot.jobs.run()),
+            asyncio.create_task(bot.jobs.watchdog.watch()),
+            asyncio.create_task(bot.troubles.run()),
+            asyncio.create_task(_delete_expired(bot.app, bot.claims, now)),
+            asyncio.create_task(log_status_changes(bot.services)),
         ]
-        await _listen_until_stopped(
-            services,
-            watching,
-            tell,
-            posters=posters,
-            port=port,
-            conversation=conversation,
-            jobs=jobs,
-        )
+        await _listen_until_stopped(bot, watching, tell)
         raise AdapterFailed("Nothing is left to serve.", fix="Mend what is said above.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bot:
+    """All that answers and posts in one process."""
+
+    app: App
+    claims: EventClaims
+    conversation: Conversation
+    services: Mapping[str, Service]
+    port: "WebService | None"
+    posters: Sequence[Poster]
+    jobs: Scheduler
+    troubles: Troubles
+
+
+async def _assemble(
+    app: App,
+    stack: AsyncExitStack,
+    *,
+    now: Callable[[], datetime],
+    tell: Callable[[str], None],
+    clock_rate: float,
+    web: bool,
+) -> _Bot:
+    """Return what answers and posts, which `stack` closes, and say what is missing."""
+    platforms = list_platforms(app.settings)
+    wants_page = web or app.settings.web.enabled
+    metrics = _create_metrics() if wants_page or not platforms else None
+    app = metrics.count_searches(app) if metrics else app
+    claims = await stack.enter_async_context(EventClaims(app.database))
+    commands = standard_commands()
+    posters = create_posters(app.settings, app.chats)
+    app = replace(app, posters={poster.platform: poster for poster in posters})
+    ownership = Ownership(app, commands.write_as_typed)
+    troubles = _collect_troubles(app, platforms, now)
+    conversation = _create_conversation(app, claims, commands, ownership, troubles)
+    services = create_services(app, conversation, now)
+    port = _create_port(app, metrics, services, now=now, tell=tell)
+    await tell_what_is_missing(
+        await app.corpora.list(),
+        platforms,
+        ownership,
+        tell,
+        open=app.settings.chat.access == "open",
+        wants_chat=not wants_page,
+        now=now(),
+    )
+    jobs = await stack.enter_async_context(
+        _open_scheduler(app, posters, troubles, now=now, clock_rate=clock_rate)
+    )
+    if metrics:
+        metrics.job_ages = jobs.watchdog.ages
+    return _Bot(
+        app=app,
+        claims=claims,
+        conversation=conversation,
+        services=services,
+        port=port,
+        posters=posters,
+        jobs=jobs,
+        troubles=troubles,
+    )
 
 
 def _collect_troubles(
@@ -257,29 +284,24 @@ async def tell_what_is_missing(
 
 
 async def _listen_until_stopped(
-    services: Mapping[str, Service],
-    watching: Sequence["asyncio.Task[Never]"],
-    tell: Callable[[str], None],
-    *,
-    posters: Sequence[Poster],
-    port: "WebService | None",
-    conversation: Conversation,
-    jobs: Scheduler,
+    bot: _Bot, watching: Sequence["asyncio.Task[Never]"], tell: Callable[[str], None]
 ) -> None:
     """Listen until all adapters have stopped or one of `watching` fails; then stop everything."""
+    services, port = bot.services, bot.port
     aside = [asyncio.create_task(load_what_stays(classifies=services.keys() != {"web"}))]
     listening = [
         asyncio.create_task(report_failure(name, run_adapter(service, port), tell))
         for name, service in services.items()
     ]
-    everybody: set[Service | Poster] = {*services.values(), *posters}
+    everybody: set[Service | Poster] = {*services.values(), *bot.posters}
     if port and port not in everybody:  # webhooks only: it does not keep the process alive
         aside.append(asyncio.create_task(report_failure("web", port.run(), tell)))
         everybody.add(port)
     try:
         await wait_until_stopped(listening, watching)
     finally:
-        await stop_all([*aside, *watching, *listening], everybody, conversation, jobs, tell)
+        tasks = [*aside, *watching, *listening]
+        await stop_all(tasks, everybody, bot.conversation, bot.jobs, tell)
         logger.info("stopped")
 
 
@@ -304,12 +326,15 @@ def _create_conversation(
 def _create_port(
     app: App,
     metrics: "Metrics | None",
-    services: Mapping[str, Service],
+    services: dict[str, Service],
     *,
     now: Callable[[], datetime],
     tell: Callable[[str], None],
 ) -> "WebService | None":
-    """Return what listens for visitors of the page and for webhooks, or None without either."""
+    """Return what listens for visitors of the page and for webhooks, or None without either.
+
+    It becomes one of the services if it has visitors.
+    """
     webhooks = [service.webhook for service in services.values() if service.webhook]
     if not metrics and not webhooks:
         return None
@@ -322,7 +347,10 @@ def _create_port(
         now=now,
         adapters=lambda: {name: service.status() for name, service in services.items()},
     )
-    return WebService(shared, tell=tell, webhooks=webhooks, visitors=metrics is not None)
+    port = WebService(shared, tell=tell, webhooks=webhooks, visitors=metrics is not None)
+    if metrics:
+        services["web"] = port
+    return port
 
 
 @asynccontextmanager

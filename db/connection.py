@@ -104,30 +104,27 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                     "Give all of its data folder back to its account: chown -R, chmod 700."
                 ),
             )
-        case asyncpg.InsufficientPrivilegeError() if match := _EXTENSION.search(reason):
-            return StorageRights(
-                Message("The database refused: {reason}.", reason=reason),
-                fix=Message(
+        case asyncpg.InsufficientPrivilegeError():
+            fix = Message(
+                "Give the role that right, or ask its administrator to run the command once."
+            )
+            if match := _EXTENSION.search(reason):
+                fix = Message(
                     "Have an administrator run in this database: CREATE EXTENSION {name}",
                     name=match[1],
-                ),
-            )
-        case asyncpg.InsufficientPrivilegeError():
-            return StorageRights(
-                Message("The database refused: {reason}.", reason=reason),
-                fix=Message(
-                    "Give the role that right, or ask its administrator to run the command once."
-                ),
-            )
+                )
+            return StorageRights(Message("The database refused: {reason}.", reason=reason), fix=fix)
         case asyncpg.DiskFullError() | asyncpg.OutOfMemoryError():
             return StorageFull(
                 Message("The database server ran out of room: {reason}.", reason=reason),
                 fix=Message("Free some space and run the command again."),
             )
-        case asyncpg.FeatureNotSupportedError() if 'extension "vector"' in reason:
+        case asyncpg.FeatureNotSupportedError() if "extension" in reason:
+            fix = Message("Install PostgreSQL's contrib package on the server (unaccent, pg_trgm).")
+            if 'extension "vector"' in reason:
+                fix = Message("Install pgvector on the server, or use another one.")
             return StorageRights(
-                Message("The database server lacks an extension: {reason}.", reason=reason),
-                fix=Message("Install pgvector on the server, or use another one."),
+                Message("The database server lacks an extension: {reason}.", reason=reason), fix=fix
             )
         case asyncpg.DependentObjectsStillExistError(detail=str(detail)):
             return StorageError(
@@ -141,13 +138,6 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageInterrupted(
                 Message("Others work in the database: {reason}.", reason=reason),
                 fix=Message("End the presagio processes that use the database."),
-            )
-        case asyncpg.FeatureNotSupportedError() if "extension" in reason:
-            return StorageRights(
-                Message("The database server lacks an extension: {reason}.", reason=reason),
-                fix=Message(
-                    "Install PostgreSQL's contrib package on the server (unaccent, pg_trgm)."
-                ),
             )
         case asyncpg.UndefinedTableError() if _PARTITION.search(reason):
             return StorageInterrupted(
@@ -164,6 +154,17 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 Message("The database did not answer in time."),
                 fix=Message("Try again, or raise database.command_timeout."),
             )
+        case asyncpg.DataError() | UnicodeError() | OverflowError():
+            return StorageError(
+                Message("The database cannot take a value: {reason}.", reason=reason)
+            )
+        case _:
+            return _map_connection_error(error, reason)
+
+
+def _map_connection_error(error: BaseException, reason: str) -> StorageError:  # noqa: PLR0911 - a line a cause
+    """Translate an error of opening or keeping a connection, and any that is not known."""
+    match error:
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
             return StorageUnreachable(
                 Message("The database refused the connection: {reason}.", reason=reason),
@@ -189,10 +190,6 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageUnreachable(
                 Message("The database is not ready: {reason}.", reason=reason),
                 fix=Message("Try again in a moment."),
-            )
-        case asyncpg.DataError() | UnicodeError() | OverflowError():
-            return StorageError(
-                Message("The database cannot take a value: {reason}.", reason=reason)
             )
         case ConnectionRefusedError():
             return storage_unreachable(reason)

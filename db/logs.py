@@ -121,12 +121,7 @@ class Log(Store, sql="log"):
 
         rows = await self._fetch_rows("missed", corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)
-        units = (
-            alternative.unit
-            for query in queries
-            for group in query.groups
-            for alternative in group.alternatives
-        )
+        units = (each.unit for query in queries for each in query.alternatives)
         words = (unit.text for unit in units if isinstance(unit, Word))
         return list(dict.fromkeys(words))[:limit]
 

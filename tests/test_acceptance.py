@@ -41,7 +41,7 @@ def demo_url(_clones: Clones) -> Iterator[str]:
 async def load_demo(url: str) -> None:
     async with pool_on(url) as database:
         corpus = await Corpora(database).ensure(
-            "demo", kind=Kind.TWEETS, language="english", author=None, url_template=None
+            "demo", kind=Kind.TWEETS, language="english", author=None
         )
         documents = Documents(database)
         loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)

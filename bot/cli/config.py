@@ -1,6 +1,7 @@
 """`presagio config` shows and writes settings; `presagio slack manifest` those of a Slack app."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 
 from bot.cli.shared import Json, TextArgument
 from bot.console.screen import Output
-from bot.settings.load import DEFAULT, SECRETS, UNSET, settings_with_origins
+from bot.settings.load import DEFAULT, SECRETS, UNSET, SettingOrigin, settings_with_origins
 from bot.settings.model import Sections
 from bot.settings.sources import (
     CONFIG_VARIABLE,
@@ -74,16 +75,21 @@ def config_show(
         for origin in origins:
             output.json(asdict(origin))
     else:
-        for number, (name, keys) in enumerate(groupby(origins, lambda origin: origin.section)):
-            if number:
-                output.line()
-            if name:
-                output.line(f"[{name}]")
-            for origin in keys:
-                value = "" if origin.source == UNSET else toml_value(origin.value)
-                output.line(f"{f'{origin.key} = {value}':{_LONGEST}}  # {origin.source}")
+        _write_sections(origins, output)
     if not origins:
         output.remark("Everything is at its default." if changed else "There is none.")
+
+
+def _write_sections(origins: Sequence[SettingOrigin], output: Output) -> None:
+    """Write settings as in a file, each with its origin after it."""
+    for number, (name, keys) in enumerate(groupby(origins, lambda origin: origin.section)):
+        if number:
+            output.line()
+        if name:
+            output.line(f"[{name}]")
+        for origin in keys:
+            value = "" if origin.source == UNSET else toml_value(origin.value)
+            output.line(f"{f'{origin.key} = {value}':{_LONGEST}}  # {origin.source}")
 
 
 @commands.command("path")

@@ -158,10 +158,8 @@ async def back_up(
         with progress_bar(output.remarks, "backup", None) as tell:
             await back_up_database(database, file, progress=partial(tell, 0))
     size = file.stat().st_size
-    if json:
-        output.json({"file": str(file), "bytes": size})
-    else:
-        output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
+    row = {"file": str(file), "bytes": size}
+    output.tell(row, f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).", json=json)
 
 
 backup = command_of(back_up)
@@ -187,11 +185,12 @@ async def bring_back(
         with progress_bar(output.remarks, "restore", None) as tell:
             stored = await restore_database(database, file, progress=partial(tell, 0))
     documents = sum(stored.values())
-    if json:
-        output.json({"file": str(file), "corpora": len(stored), "documents": documents})
-    else:
-        corpora = "corpus" if len(stored) == 1 else "corpora"
-        output.line(f"Restored {len(stored):,} {corpora} with {documents:,} documents from {file}.")
+    corpora = f"{len(stored):,} {'corpus' if len(stored) == 1 else 'corpora'}"
+    output.tell(
+        {"file": str(file), "corpora": len(stored), "documents": documents},
+        f"Restored {corpora} with {documents:,} documents from {file}.",
+        json=json,
+    )
 
 
 restore_backup = command_of(bring_back)

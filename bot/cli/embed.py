@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,27 +52,12 @@ async def embed_corpora(
                 raise
             output.remark(f"{selected.name} is not embedded. {refusal}")
             continue
-        if json:
-            output.json(
-                {
-                    "corpus": filled.corpus,
-                    "model": filled.model,
-                    "dimensions": filled.dimensions,
-                    "embedded": filled.embedded,
-                    "vectors": filled.documents,
-                    "anew": filled.anew,
-                }
+        counts = f"{filled.embedded:,} embedded, {filled.vectors:,} vectors of {filled.model}"
+        output.tell(asdict(filled), f"{filled.corpus}: {counts}", json=json)
+        if filled.anew and not json:
+            output.remark(
+                f"The vectors of {filled.corpus} were made anew: its words are other ones by now."
             )
-        else:
-            output.line(
-                f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
-                f" {filled.model}"
-            )
-            if filled.anew:
-                output.remark(
-                    f"The vectors of {filled.corpus} were made anew: its words are other ones by"
-                    " now."
-                )
 
 
 async def embed_if_quick(app: "App", corpus: str, output: Output) -> None:
@@ -92,7 +78,7 @@ async def embed_if_quick(app: "App", corpus: str, output: Output) -> None:
         seconds = missing * await _time_a_text(embedder, selected)
         if seconds <= _LONGEST:
             filled = await embed_corpus(app, selected, output=output)
-            output.remark(f"Texts that can be found by their meaning: {filled.documents:,}.")
+            output.remark(f"Texts that can be found by their meaning: {filled.vectors:,}.")
         else:
             minutes = max(1, round(seconds / 60))
             output.remark(

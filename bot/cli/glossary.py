@@ -155,12 +155,9 @@ async def add(
     Example: presagio glossary add auth authentication "sign in"
     """
     clean, new = await GlossaryService(app).add(corpus or None, terms, now=now)
-    if json:
-        output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
-    elif new:
-        output.line(f"Added for {corpus or 'all corpora'}: {_BETWEEN.join(clean)}")
-    else:
-        output.line(f"Known already: {_BETWEEN.join(clean)}")
+    row = {"added": new, "terms": list(clean), "corpus": corpus or None}
+    outcome = f"Added for {corpus or 'all corpora'}" if new else "Known already"
+    output.tell(row, f"{outcome}: {_BETWEEN.join(clean)}", json=json)
 
 
 @app_command(commands, "suggest")
@@ -234,19 +231,9 @@ async def import_file(
 
     Example: presagio glossary import glossary.yaml
     """
-    # None is stored if one is invalid.
-    try:
-        content = read_input(file).decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise InputError(f"{file} is not UTF-8.") from exc
-    entries = read_entries(content, format or format_of(file))
+    entries = read_entries(_read_text(file), format or format_of(file))
     glossary = GlossaryService(app)
-    clean = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            clean.append(await glossary.check_terms_for(entry.corpus, entry.terms))
-        except InputError as error:
-            raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
+    clean = await _check_entries(glossary, entries)  # none is stored if one is invalid
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
         corpus, is_new = await app.corpora.get(entry.corpus) if entry.corpus else None, True
@@ -256,14 +243,34 @@ async def import_file(
             status = GroupStatus(entry.status)
             is_new = await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
         counts[entry.status.value if is_new else "left_out"] += 1
-    if json:
-        output.json(dict(counts))
-    else:
-        output.line(
-            f"{counts['approved']:,} approved, {counts['pending']:,} pending,"
-            f" {counts['rejected']:,} rejected; {counts['left_out']:,} left out:"
-            " known, or rejected before."
-        )
+    output.tell(
+        dict(counts),
+        f"{counts['approved']:,} approved, {counts['pending']:,} pending,"
+        f" {counts['rejected']:,} rejected; {counts['left_out']:,} left out:"
+        " known, or rejected before.",
+        json=json,
+    )
+
+
+def _read_text(file: str) -> str:
+    try:
+        return read_input(file).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise InputError(f"{file} is not UTF-8.") from exc
+
+
+async def _check_entries(
+    glossary: GlossaryService, entries: Sequence[GlossaryEntry]
+) -> list[tuple[str, ...]]:
+    """Return the terms of each group as they are stored. Raises InputError for the first that
+    cannot be."""
+    clean = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            clean.append(await glossary.check_terms_for(entry.corpus, entry.terms))
+        except InputError as error:
+            raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
+    return clean
 
 
 def _build_row(group: AliasGroup) -> dict[str, object]:

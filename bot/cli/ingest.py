@@ -49,6 +49,7 @@ _LONG = 10.0  # seconds after which the rate is told at the end
 
 if TYPE_CHECKING:
     from bot.app import App
+    from bot.settings import Settings
 
 
 def format_names(incomplete: str) -> Sequence[str]:
@@ -281,7 +282,6 @@ async def _ensure_corpus(app: "App", options: IngestOptions, target: Target) -> 
         kind=target.kind,
         language=options.language or (stored.language if stored else DEFAULT_LANGUAGE),
         author=options.author,
-        url_template=None,
         description=options.description,
     )
     author = options.author if corpus.author is None else None
@@ -357,34 +357,27 @@ def command(
 
     Example: presagio ingest twitter-2024.zip --corpus me --author myhandle
     """
+    run_until_signal(_store_files(files, options, settings_of(context)))
+
+
+async def _store_files(files: Sequence[str], options: IngestOptions, settings: "Settings") -> None:
     from bot.app import open_app
     from bot.cli.corpora import name_the_author, tell_what_next
-
-    settings = settings_of(context)
+    from bot.cli.embed import embed_corpora, embed_if_quick
 
     output = Output.of_process()
-
-    async def store() -> None:
-        # Opened first, so that a missing file is reported without opening the database.
-        async with open_sources(files, options, settings.ingest) as sources:
-            consent_to_tables(sources, yes=options.yes, output=output)
-            async with open_app(settings, progress=output.remark) as opened:
-                before = {stored.name for stored in await opened.corpora.list()}
-                for corpus in await ingest_files(opened, sources, options, output=output):
-                    await name_the_author(opened, corpus, output)
-                    if corpus not in before:
-                        tell_what_next(await opened.corpora.get(corpus), output)
-                    from bot.cli.embed import embed_corpora, embed_if_quick
-
-                    if settings.embeddings.at_ingest:
-                        await embed_corpora(
-                            opened,
-                            corpus,
-                            json=options.json,
-                            output=output,
-                            leave_out_withheld=True,
-                        )
-                    else:
-                        await embed_if_quick(opened, corpus, output)
-
-    run_until_signal(store())
+    # Opened first, so that a missing file is reported without opening the database.
+    async with open_sources(files, options, settings.ingest) as sources:
+        consent_to_tables(sources, yes=options.yes, output=output)
+        async with open_app(settings, progress=output.remark) as app:
+            before = {stored.name for stored in await app.corpora.list()}
+            for corpus in await ingest_files(app, sources, options, output=output):
+                await name_the_author(app, corpus, output)
+                if corpus not in before:
+                    tell_what_next(await app.corpora.get(corpus), output)
+                if settings.embeddings.at_ingest:
+                    await embed_corpora(
+                        app, corpus, json=options.json, output=output, leave_out_withheld=True
+                    )
+                else:
+                    await embed_if_quick(app, corpus, output)

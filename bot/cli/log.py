@@ -92,20 +92,10 @@ async def delete_stored(
     if not (platform and separator and external_id):
         raise UsageError(f"{name!r} names nobody.", fix="Write it as telegram:42 or slack:U0123.")
     gone = await Forgetting(app.database).person(platform, external_id, chat=external_id, now=now)
-    counts = {
-        "chats": gone.chats,
-        "votes": gone.votes,
-        "compositions": gone.compositions,
-        "searches": gone.searches,
-    }
-    if json:
-        output.json({"name": name, **counts})
-    elif gone:
-        output.line(
-            f"Deleted of {name}: " + ", ".join(f"{n:,} {what}" for what, n in counts.items())
-        )
-    else:
-        output.line(f"Nothing was stored about {name}.")
+    counts = asdict(gone)
+    deleted = ", ".join(f"{n:,} {what}" for what, n in counts.items())
+    outcome = f"Deleted of {name}: {deleted}" if gone else f"Nothing was stored about {name}."
+    output.tell({"name": name, **counts}, outcome, json=json)
 
 
 forget_command = command_of(delete_stored, before=_confirm_deletion)

@@ -75,12 +75,7 @@ async def write_previews(
 
     Example: presagio posts --dry-run --since 24h
     """
-    if chat:
-        named = await chat_named(app, chat)
-        stored = await Subscriptions(app.database).get(named)
-        subscriptions = [stored or Subscription(chat=named, mode=PostingMode.OFF)]
-    else:
-        subscriptions = list(await Subscriptions(app.database).active())
+    subscriptions = await _find_subscriptions(app, chat)
     if not subscriptions and not (json or csv):
         output.line("No chat is subscribed; see /subscribe.")
     previews = [
@@ -93,15 +88,21 @@ async def write_previews(
             for post in preview.selection.selected
         ]
         output.csv(rows, _POST_COLUMNS)
-        return
-    for number, preview in enumerate(previews):
-        if json:
+    elif json:
+        for preview in previews:
             output.json(preview.row())
-            continue
-        if number:
-            output.line()
-        for line in preview.lines():
+    else:
+        for line in [line for preview in previews for line in ("", *preview.lines())][1:]:
             output.line(line)
+
+
+async def _find_subscriptions(app: "App", chat: str) -> list[Subscription]:
+    """Return that of the chat of a name, which may have none, or those of all active chats."""
+    stored = Subscriptions(app.database)
+    if not chat:
+        return list(await stored.active())
+    named = await chat_named(app, chat)
+    return [await stored.get(named) or Subscription(chat=named, mode=PostingMode.OFF)]
 
 
 command = command_of(write_previews, before=_require_dry_run)

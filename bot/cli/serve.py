@@ -31,6 +31,7 @@ from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL, Document
 from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
+from engine.ingest.isolated_reader import ReadSource
 from engine.ingest.load import detect_documents_language
 from engine.ingest.records import BatchLost
 from engine.settings.fetching import IngestSettings
@@ -77,42 +78,39 @@ class OfferedFiles:
         await asyncio.to_thread(self._forget_old)
         key = secrets.token_hex(8)
         sent = Path(name)
-        plain = (
-            _APART.sub("-", sent.stem.lower()).strip("-")[:_LONGEST_NAME].strip("-") or "archive"
-        )
-        file = self._root / key / f"{plain}{sent.suffix.lower()}"
+        plain = _APART.sub("-", sent.stem.lower()).strip("-")[:_LONGEST_NAME].strip("-")
+        file = self._root / key / f"{plain or 'archive'}{sent.suffix.lower()}"
         try:
             make_folder(file.parent, within=self._app.settings.data_dir)
             await fetch(file)
-            async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
-                for source in sources:
-                    if source.opened.table and "timezone" in source.opened.table.guessed:
-                        source.read_times_in(zone)
-                        await source.recognise()
-                kinds = tuple(dict.fromkeys(source.opened.kinds[0] for source in sources))
-                kind = choose_kind(sources)
-                table, unread = sources[0].opened.table, name_unread(sources)
-                batch = await sources[0].batch(_SAMPLED)
-                documents: Sequence[Document] = ()
-                with suppress(BatchLost):  # of which loading tells
-                    documents, _ = await sources[0].documents(list(batch.digests))
-            code = detect_documents_language(documents)
-            language = await language_setting(self._app, code) if code else _NO_LANGUAGE
-            corpora = {corpus.name: corpus for corpus in await self._app.corpora.list()}
-            corpus = await self._find_same(corpora.values(), kind, documents)
-            corpus = corpus or self._choose_name(corpora, kind, plain)
-            folder = file.parent / corpus / language
-            make_folder(folder, within=file.parent)
-            file.rename(folder / file.name)
+            return await self._offer(file, zone)
         except BaseException:
             self.drop(key)
             raise
+
+    async def _offer(self, file: Path, zone: str) -> OfferedArchive:
+        """Read what a file holds, and move it to the folder of its corpus and its language."""
+        async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
+            for source in sources:
+                if source.opened.table and "timezone" in source.opened.table.guessed:
+                    source.read_times_in(zone)
+                    await source.recognise()
+            kind, table = choose_kind(sources), sources[0].opened.table
+            documents = await _read_sample(sources[0])
+        code = detect_documents_language(documents)
+        language = await language_setting(self._app, code) if code else _NO_LANGUAGE
+        corpora = {corpus.name: corpus for corpus in await self._app.corpora.list()}
+        corpus = await self._find_same(corpora.values(), kind, documents)
+        corpus = corpus or self._choose_name(corpora, kind, file.stem)
+        folder = file.parent / corpus / language
+        make_folder(folder, within=file.parent)
+        await asyncio.to_thread(file.rename, folder / file.name)
         is_guessed = table is not None and (table.needs_consent or table.timezone is not None)
         return OfferedArchive(
-            key=key,
+            key=file.parent.name,
             kind=kind,
-            kinds=kinds,
-            unread=tuple(unread),
+            kinds=tuple(dict.fromkeys(source.opened.kinds[0] for source in sources)),
+            unread=tuple(name_unread(sources)),
             corpus=corpus,
             is_known=corpus in corpora,
             table=table if is_guessed else None,
@@ -179,6 +177,15 @@ class OfferedFiles:
         for folder in self._root.glob("*"):
             if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
                 self.drop(folder.name)
+
+
+async def _read_sample(source: ReadSource) -> Sequence[Document]:
+    """Return the first documents of a file; none if they cannot be read, of which loading tells."""
+    batch = await source.batch(_SAMPLED)
+    with suppress(BatchLost):
+        documents, _ = await source.documents(list(batch.digests))
+        return documents
+    return ()
 
 
 def serve_command(
@@ -248,15 +255,14 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
                     sent = await _deliver_all(wiring, jobs[name])
                 else:
                     done[name] = await _run_job(wiring, jobs[name])
-        if json:
-            counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
-            left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
-            output.json(counts | left)
-        else:
-            output.line(
-                f"{done['poll']:,} feeds read, {done['search']:,} stories searched or judged,"
-                f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
-            )
+        row = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
+        left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
+        output.tell(
+            row | left,
+            f"{done['poll']:,} feeds read, {done['search']:,} stories searched or judged,"
+            f" {done['digest']:,} posts decided, {sent.sent:,} messages sent.",
+            json=json,
+        )
         if not posters:
             output.remark("No token of a chat platform is set: nothing is sent from here.")
     if sent.waiting:

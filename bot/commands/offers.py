@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from bot.adapter import DeliveryError
-from bot.app import App, OfferedArchive
+from bot.app import App, LoadedArchive, OfferedArchive
 from bot.commands.registry import too_old
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
@@ -155,44 +155,46 @@ async def add_offered(request: Request, action: Action, app: App) -> Reply:
         return Reply(words=words, text=_explain(error, words), replaces=True)
     if loaded is None:
         return too_old(request)
-    corpus = loaded.corpus
-    lines = [
-        words.count(
-            "Added. {name} holds {number} text now.",
-            "Added. {name} holds {number} texts now.",
-            corpus.documents,
-            name=corpus.name,
-        )
-    ]
-    archives = {archive.name: archive for archive in await app.corpora.list()}
-    if corpus.name not in archives:
-        lines.append(words.say("Private messages are searched only in chats of chat.private."))
-    elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
-        command = words.write_commands(f"/corpus name {corpus.name} @ana Ana Ruiz")
-        lines.append(words.say("Say whose texts they are, such as: {command}", command=command))
-    if loaded.other_language:
-        command = f"presagio ingest FILE --corpus NAME --language {loaded.other_language}"
-        lines.append(
-            words.say(
-                "These texts look like another language than {language}, in which {name} reads"
-                " them. Where I run, this loads them apart: {command}",
-                language=corpus.language,
-                name=corpus.name,
-                command=command,
-            )
-        )
-    here = Button(
-        label=words.say("Search it here"), action=Action(name=SEARCH_HERE, value=str(corpus.id))
-    )
-    # After the first archive comes what a chat does with it.
-    onward = Button(label=words.say("Set me up"), action=Action(name="setup", value="archive"))
-    is_first = [archive.role for archive in archives.values()].count(CorpusRole.ARCHIVE) == 1
+    corpora = await app.corpora.list()
+    buttons: tuple[Button, ...] = ()
+    if loaded.corpus.name in {corpus.name for corpus in corpora}:
+        here = Action(name=SEARCH_HERE, value=str(loaded.corpus.id))
+        buttons = (Button(label=words.say("Search it here"), action=here),)
+        # After the first archive comes what a chat does with it.
+        if [corpus.role for corpus in corpora].count(CorpusRole.ARCHIVE) == 1:
+            onward = Action(name="setup", value="archive")
+            buttons += (Button(label=words.say("Set me up"), action=onward),)
     return Reply(
         words=words,
-        text="\n".join(lines),
-        buttons=((here, onward) if is_first else (here,),) if corpus.name in archives else (),
+        text="\n".join(_describe_loaded(loaded, words, is_visible=bool(buttons))),
+        buttons=(buttons,) if buttons else (),
         replaces=True,
     )
+
+
+def _describe_loaded(loaded: LoadedArchive, words: Words, *, is_visible: bool) -> Iterator[str]:
+    """Yield lines that say what an archive holds now, and what is still to be done for it."""
+    corpus = loaded.corpus
+    yield words.count(
+        "Added. {name} holds {number} text now.",
+        "Added. {name} holds {number} texts now.",
+        corpus.documents,
+        name=corpus.name,
+    )
+    if not is_visible:
+        yield words.say("Private messages are searched only in chats of chat.private.")
+    elif corpus.author is None and corpus.kind in {Kind.TWEETS, Kind.SOCIAL}:
+        command = words.write_commands(f"/corpus name {corpus.name} @ana Ana Ruiz")
+        yield words.say("Say whose texts they are, such as: {command}", command=command)
+    if loaded.other_language:
+        command = f"presagio ingest FILE --corpus NAME --language {loaded.other_language}"
+        yield words.say(
+            "These texts look like another language than {language}, in which {name} reads"
+            " them. Where I run, this loads them apart: {command}",
+            language=corpus.language,
+            name=corpus.name,
+            command=command,
+        )
 
 
 def _explain(error: PresagioError, words: Words) -> str:

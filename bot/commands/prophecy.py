@@ -17,9 +17,9 @@ from bot.commands.registry import Command, find_answer, find_page, nothing_yet, 
 from bot.commands.rights import LOOKS, SEARCHES
 from bot.commands.why import IN_REPLY, WHOLE, meant_answer, show_sources
 from bot.i18n.words import marked
+from bot.replies.buttons import answer_button, answer_buttons
 from bot.replies.dates import read_typed
 from bot.replies.limits import cut
-from bot.replies.post import answer_button, answer_buttons
 from bot.replies.prophecy import EXAMPLE, hit_view, prophecy_reply, say_unjudged
 from bot.reply import Action, Button, ItemView, Reply, reply_aside
 from bot.request import Hint, Request, Trigger

@@ -11,6 +11,7 @@ from bot.commands.rights import COUNTED, LOOKS, SEARCHES
 from bot.i18n.words import marked, words_for
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.find import find
+from bot.replies.buttons import WRITE
 from bot.replies.composition import (
     NEXT,
     REASONS,
@@ -24,7 +25,6 @@ from bot.replies.composition import (
 )
 from bot.replies.find import answer_reply, brief_answer_reply, brief_find_reply, find_reply
 from bot.replies.limits import cut
-from bot.replies.post import WRITE
 from bot.reply import Action, Button, Reply, reply_aside
 from bot.request import Request
 from db.chat.answers import Answers, AskedQuestion, EarlierQuestions, Questions

@@ -23,15 +23,9 @@ from bot.jobs.content import (
     content_to_json,
 )
 from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
+from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
-from bot.replies.post import (
-    WRITE,
-    PostItem,
-    answer_button,
-    post_reply,
-    say_nothing_found,
-    write_day,
-)
+from bot.replies.post import PostItem, post_reply, say_nothing_found, write_day
 from bot.replies.prophecy import hit_view
 from bot.reply import Button, Reply, name_flags, reply_aside
 from bot.request import Request
@@ -157,20 +151,27 @@ async def _show_preview(request: Request, app: App) -> Reply:
         unfound = [words.say("No news has come from the feeds in the last day.")]
     lines += unfound
     buttons: tuple[tuple[Button, ...], ...] = ()
-    if subscription.compose and selection.selected and app.client is None:
-        lines += ["", words.say("No draft follows it: no language model is set up.")]
-    elif subscription.compose and selection.selected:
-        # It is not written unasked: that takes up to two minutes, and money each time.
-        lines += [
-            "",
-            words.say(
-                "A draft of a tweet about its first story follows it; the button writes one."
-            ),
-        ]
-        [stored] = await _store_answers(request, Answers(app.database), selection.selected[:1])
-        button = answer_button(stored.answer, words.say("Draft"), WRITE, stored.answer.first)
-        buttons = ((button,),)
+    if subscription.compose and selection.selected:
+        draft, buttons = await _offer_draft(request, app, selection.selected[0])
+        lines += ["", draft]
     return Reply(words=words, text="\n".join(lines), ephemeral=True, buttons=buttons)
+
+
+async def _offer_draft(
+    request: Request, app: App, first: SelectedFind
+) -> tuple[str, tuple[tuple[Button, ...], ...]]:
+    """Return what to say of the draft that follows a post, and a button that writes it.
+
+    It is not written unasked: that takes up to two minutes, and money each time.
+    """
+    words = request.words
+    if app.client is None:
+        return words.say("No draft follows it: no language model is set up."), ()
+    [stored] = await _store_answers(request, Answers(app.database), [first])
+    button = answer_button(stored.answer, words.say("Draft"), WRITE, stored.answer.first)
+    return words.say(
+        "A draft of a tweet about its first story follows it; the button writes one."
+    ), ((button,),)
 
 
 def _describe_selected(place: int, selected: SelectedFind, words: Words) -> Iterator[str]:

@@ -10,9 +10,7 @@ from bot.commands.registry import Command, find_answer, find_page, nothing_yet, 
 from bot.commands.rights import COUNTED, LOOKS, Act, Effect
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.jobs.content import draw_picture
-from bot.replies.limits import cut
-from bot.replies.picture import picture_answer
-from bot.replies.post import (
+from bot.replies.buttons import (
     OWN,
     SHARE,
     WRITE,
@@ -21,6 +19,8 @@ from bot.replies.post import (
     share_buttons,
     vote_pair,
 )
+from bot.replies.limits import cut
+from bot.replies.picture import picture_answer
 from bot.replies.prophecy import hit_view
 from bot.replies.receipt import find_reasons, find_receipt, list_reasons, render_receipt
 from bot.reply import VOTE_UP, Action, Button, HitView, ItemView, Reply, reply_aside

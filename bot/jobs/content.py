@@ -16,14 +16,10 @@ from bot.app import App
 from bot.card import Shape, draw_apart
 from bot.i18n.words import Words, words_for
 from bot.query_log import asked_by
+from bot.replies.buttons import post_buttons
 from bot.replies.composition import draft_reply
 from bot.replies.picture import PictureSubject, caption_picture, card_of
-from bot.replies.post import (
-    PostItem,
-    post_buttons,
-    post_reply,
-    say_nothing_found,
-)
+from bot.replies.post import PostItem, post_reply, say_nothing_found
 from bot.reply import Button, Reply
 from db.chat.answers import Answers
 from db.chat.compositions import Compositions

@@ -82,7 +82,7 @@ class News:
             return
         if self._corpus is None:
             self._corpus = await self._corpora.ensure(
-                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE, author=None, url_template=None
+                NEWS_CORPUS, kind=Kind.PUBLISHED, language=_LANGUAGE
             )
         corpus = self._corpus
         documents = await asyncio.get_running_loop().run_in_executor(

@@ -115,16 +115,9 @@ async def stored_meaning(
     local = app.prophet.meaning and app.prophet.meaning.reranker
     vector: Vector | None = None
     for corpus in corpora:
-        keys = {
-            passage.hit.candidate.id: passage_key(passage)
-            for passage in passages
-            if passage.corpus == corpus.name
-        }
-        items = {
-            passage.hit.candidate.id: passage.hit.candidate.place.item
-            for passage in passages
-            if passage.corpus == corpus.name and passage.hit.candidate.place
-        }
+        own = {p.hit.candidate.id: p for p in passages if p.corpus == corpus.name}
+        keys = {key: passage_key(passage) for key, passage in own.items()}
+        items = {key: place.item for key, p in own.items() if (place := p.hit.candidate.place)}
         embedder = embedder_of(app.prophet.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):

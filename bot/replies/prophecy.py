@@ -1,10 +1,9 @@
 """A prophecy as a reply, and for programs."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.i18n.words import DEFAULT, Words, marked, words_for
@@ -52,37 +51,43 @@ def prophecy_reply(
     that was just `pasted` above it, and tells only operators why nothing was judged.
     """
     headline = prophecy.headline
-    until = headline.date or now
-    if not holds_words(prophecy) or (prophecy.unfinished and not hits):
-        remarks = None  # no text is shown yet of which it could be said how it was found
-    elif compact and not words.operator:
-        remarks = brief_notice(prophecy, words)
-    else:
-        remarks = notice_of(prophecy, words)
-    early = None
-    if prophecy.unfinished and hits:
-        early = words.say("So far I have compared words alone; this may change in a moment.")
-    notices = (_describe_date(headline, now, words), remarks, early)
-    views = [hit_view(hit, until, words, near=near) for hit in hits]
+    title = " ".join((headline.text or headline.original).split())
+    # The asker wrote the headline just above, rather than a link to it.
+    stands_above = compact and pasted and title in " ".join(headline.original.split())
+    views = [hit_view(hit, headline.date or now, words, near=near) for hit in hits]
     if prophecy.verdict.notice and not prophecy.judged:  # the notice says it for the whole answer
         views = [replace(view, label_unjudged=False) for view in views]
-    shown = " ".join((headline.text or headline.original).split())
-    # The asker wrote the headline just above, rather than a link to it.
-    stands_above = compact and pasted and shown in " ".join(headline.original.split())
-    if compact:
-        signed = len({view.signature for view in views}) > 1
-        small = partial(replace, small=True, signed=signed, why=None)
-        views[1:] = map(small, views[1:])
     return Reply(
         words=words,
-        headline=None if stands_above else cut(shown, _LONGEST_HEADLINE) or None,
+        headline=None if stands_above else cut(title, _LONGEST_HEADLINE) or None,
         text=_format_introduction(prophecy, words, near=near)
         if hits
         else _explain_nothing(prophecy, words),
-        hits=tuple(views),
-        notice=" ".join(filter(None, notices)) or None,
+        hits=tuple(_shorten_others(views) if compact else views),
+        notice=" ".join(filter(None, _list_notices(prophecy, hits, now, words, compact=compact)))
+        or None,
         buttons=buttons,
     )
+
+
+def _list_notices(
+    prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words, *, compact: bool
+) -> Iterator[str | None]:
+    """Yield the date of the headline, how texts were found, and that more may follow."""
+    yield _describe_date(prophecy.headline, now, words)
+    if not hits and prophecy.unfinished:
+        return  # no text is shown yet of which it could be said how it was found
+    if holds_words(prophecy):
+        brief = compact and not words.operator
+        yield brief_notice(prophecy, words) if brief else notice_of(prophecy, words)
+    if prophecy.unfinished:
+        yield words.say("So far I have compared words alone; this may change in a moment.")
+
+
+def _shorten_others(views: Sequence[HitView]) -> list[HitView]:
+    """Return the views with all but the first in a line each, signed if several people wrote."""
+    signed = len({view.signature for view in views}) > 1
+    return [*views[:1], *(replace(view, small=True, signed=signed, why=None) for view in views[1:])]
 
 
 def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:

@@ -5,7 +5,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -191,31 +191,8 @@ def build_manifest(
     With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
     UsageError for one that Slack would refuse.
     """
-    if prefix and not _PREFIX.fullmatch(prefix):
-        raise UsageError(
-            Message("{prefix!r} is no prefix. An example: omen-", prefix=prefix),
-            fix=Message(
-                "Use up to {maximum} of a-z, 0-9 and _, and a hyphen at the end.", maximum=15
-            ),
-        )
+    _require_prefix(prefix)
     over = {"request_url": request_url} if request_url else {}
-    url = {"url": request_url} if request_url else {}
-
-    def describe_slash(name: str, description: str, usage: str) -> Mapping[str, object]:
-        described = {"command": name, "description": description, "should_escape": False}
-        described["usage_hint"] = usage.partition(" ")[2] or " "
-        return described | url
-
-    slash = [
-        describe_slash(name, command.summary[:2000], command.usage)
-        for command in commands
-        for name in (
-            *(f"/{name}" for name in command.names_on(PLATFORM)),
-            *([f"/{prefix}{command.name}"] if prefix else []),
-        )
-    ]
-    said_of_own = "any command of Presagio, such as /presagio why"
-    own = describe_slash("/presagio", said_of_own, "/presagio SUBCOMMAND")
     return {
         "display_information": {
             "name": "Presagio",
@@ -236,7 +213,7 @@ def build_manifest(
                     "description": "Look for old tweets that foretold this",
                 }
             ],
-            "slash_commands": [*slash, own],
+            "slash_commands": list(_describe_slashes(commands, prefix, request_url)),
         },
         "oauth_config": {"scopes": {"bot": sorted((*SCOPES, *OPTIONAL_SCOPES))}},
         "settings": {
@@ -450,3 +427,36 @@ class People:
         if len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return user
+
+
+def _require_prefix(prefix: str) -> None:
+    if prefix and not _PREFIX.fullmatch(prefix):
+        raise UsageError(
+            Message("{prefix!r} is no prefix. An example: omen-", prefix=prefix),
+            fix=Message(
+                "Use up to {maximum} of a-z, 0-9 and _, and a hyphen at the end.", maximum=15
+            ),
+        )
+
+
+def _describe_slashes(
+    commands: Sequence[Command], prefix: str, request_url: str
+) -> Iterator[dict[str, object]]:
+    """Yield the slash commands of the manifest; the last takes any command of the bot."""
+    said_of_own = "any command of Presagio, such as /presagio why"
+    named = [
+        (name, command.summary[:2000], command.usage)
+        for command in commands
+        for name in (
+            *(f"/{name}" for name in command.names_on(PLATFORM)),
+            *([f"/{prefix}{command.name}"] if prefix else []),
+        )
+    ]
+    for name, description, usage in (*named, ("/presagio", said_of_own, "/presagio SUBCOMMAND")):
+        yield {
+            "command": name,
+            "description": description,
+            "should_escape": False,
+            "usage_hint": usage.partition(" ")[2] or " ",
+            **({"url": request_url} if request_url else {}),
+        }

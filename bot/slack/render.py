@@ -6,7 +6,7 @@ escaping, and nothing in them can mention anybody.
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
@@ -250,18 +250,8 @@ async def post_to_channel(
 
     if not reply.picture:
         return await post(render_blocks(reply))
-    taken = await client.files_upload_v2(
-        content=reply.picture, filename=reply.picture_name, title=reply.picture_name
-    )
-    shown = render_blocks(reply, picture=str(taken["files"][0]["id"]))
-    # Slack reads a file after it has taken it, and refuses blocks that name it until then.
-    for pause in _PAUSES:
-        try:
-            return await post(shown)
-        except SlackApiError as error:
-            if read_code(error) != "invalid_blocks":
-                raise
-        await asyncio.sleep(pause)
+    if posted := await _post_with_picture(client, reply, post):
+        return posted
     sent = await client.files_upload_v2(
         channel=channel,
         thread_ts=thread,
@@ -271,6 +261,25 @@ async def post_to_channel(
         initial_comment=escape_mrkdwn(render_fallback(reply)),
     )
     return str(sent["files"][0]["id"])
+
+
+async def _post_with_picture(
+    client: AsyncWebClient, reply: Reply, post: Callable[[Sequence[Block]], Awaitable[str]]
+) -> str | None:
+    """Upload the picture of a reply and post blocks that show it; return None if Slack keeps
+    refusing them: it reads a file after it has taken it, and knows of none until then."""
+    taken = await client.files_upload_v2(
+        content=reply.picture, filename=reply.picture_name, title=reply.picture_name
+    )
+    blocks = render_blocks(reply, picture=str(taken["files"][0]["id"]))
+    for pause in _PAUSES:
+        try:
+            return await post(blocks)
+        except SlackApiError as error:
+            if read_code(error) != "invalid_blocks":
+                raise
+        await asyncio.sleep(pause)
+    return None
 
 
 def compose_text(reply: Reply) -> dict[str, Any]:

@@ -243,13 +243,10 @@ async def search_corpus(
     answer = prophecy_answer(page, now=now, elapsed_ms=elapsed_ms)
     origins = await scope.origins(page.hits)
     hits = [
-        {
-            **dict(hit),
-            **origin,
-            **addresses.of_text(hit.corpus or answer.corpus, hit.id),
-            "similarity": hit.parts.semantic,
-        }
-        for hit, origin in zip(answer.hits, origins, strict=True)
+        {**link, **origin, "similarity": hit.parts.semantic}
+        for hit, link, origin in zip(
+            answer.hits, _add_links(answer.hits, answer.corpus, addresses), origins, strict=True
+        )
     ]
     return SearchAnswer.model_validate(
         dict(answer)

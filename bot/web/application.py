@@ -237,25 +237,32 @@ def create_application(
         add_routes(app, composing.people, feeds.router)
     for kind in (PresagioError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _render_failure)
+    _add_middleware(app, shared, platforms, has_tools=tools is not None)
+    described: Any = partial(describe_api, app, keys_needed=shared.keys.asks_for_keys())
+    app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
+    return app
+
+
+def _add_middleware(
+    app: FastAPI, shared: SharedState, webhooks: Mapping[str, str], *, has_tools: bool
+) -> None:
+    """Wrap the application, from the inside out. `webhooks` are the names of their paths."""
     if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=shared.settings.web.allow_origins,
             allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", *(_TOOL_HEADERS if tools else ())],
+            allow_headers=["Authorization", "Content-Type", *(_TOOL_HEADERS if has_tools else ())],
         )
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
-    app.add_middleware(OwnRequests, shared=shared, webhooks=platforms)
+    app.add_middleware(OwnRequests, shared=shared, webhooks=webhooks)
     app.add_middleware(BodyLimit)
     app.add_middleware(Failures)
     app.add_middleware(SafeHeaders)
     # The framework names only routes that it made itself.
-    named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})
+    named = {**webhooks, **({TOOLS_PATH: TOOLS_PATH} if has_tools else {})}
     app.add_middleware(RequestCounter, metrics=shared.metrics, named=named)
     app.add_middleware(HeadAsGet)
-    described: Any = partial(describe_api, app, keys_needed=shared.keys.asks_for_keys())
-    app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
-    return app
 
 
 async def _render_failure(request: Request, error: Exception) -> Response:

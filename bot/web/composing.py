@@ -3,9 +3,10 @@
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Hashable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -40,6 +41,7 @@ from engine.compose.composition import (
     Composition,
     Progress,
     Tweet,
+    Variant,
 )
 from engine.compose.tweets import LONGEST as LONGEST_TWEET
 from engine.compose.tweets import tweet_length
@@ -69,6 +71,7 @@ programs = APIRouter(
 people = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 Run = Callable[[Progress], Coroutine[Any, Any, Composition]]
+SourceView: TypeAlias = tuple[ComposedSource, list[str], str | None]  # facts about it, its address
 
 
 def _require_distinct(names: list[str]) -> list[str]:
@@ -191,54 +194,69 @@ async def _show_form(request: Request, shared: SharedOf) -> Response:
 async def _show_composition(request: Request, shared: SharedOf) -> Response:
     """Write for a page, and for one that asks again for the same after its stream broke."""
     form = await read_form(request)
-    prompt, corpus = form.get("prompt", "").strip(), form.get("corpus", "").strip()
+    prompt, corpus = _read_prompt(form), form.get("corpus", "").strip()
+    words = find_visitor(request).words
+    _, selected = await list_choices(shared, corpus, words.language)
+    thread = form.get("thread") == "on"
+    steps: asyncio.Queue[object] = asyncio.Queue()
+    steps.put_nowait({"says": words.say("Reading and writing…")})
+    writing = await _join_writing(
+        request,
+        shared,
+        ComposeRequest(
+            prompt=prompt,
+            corpora=(await shared.app.corpus(selected),),
+            thread=thread,
+            variants=_VARIANTS,
+        ),
+        lambda step: steps.put_nowait({"says": words.say(STEPS[step])}),
+    )
+    if not wants_events(request):
+        async with writing as running:
+            outcome = await asyncio.shield(running)
+        return await _render_page(request, shared, prompt, corpus, outcome, thread=thread)
+
+    async def render_outcome(outcome: Composition) -> object:
+        view = _describe_outcome(outcome, words)
+        return {"html": render_fragment(request, "composition.html", **view)}
+
+    return stream_work(writing, steps, render_outcome, words=words)
+
+
+def _read_prompt(form: Mapping[str, str]) -> str:
+    """Return what to write about. Raises UsageError."""
+    prompt = form.get("prompt", "").strip()
     if not prompt:
         raise UsageError(Message("There is nothing to write about."))
     if len(prompt) > LONGEST_TEXT:
         raise UsageError(
             Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
         )
-    words = find_visitor(request).words
-    _, corpora = await list_choices(shared, corpus, words.language)
-    thread = form.get("thread") == "on"
-    inputs = (prompt, corpora, thread)
+    return prompt
+
+
+async def _join_writing(
+    request: Request, shared: SharedState, wanted: ComposeRequest, tell: Progress
+) -> AbstractAsyncContextManager[asyncio.Future[Composition]]:
+    """Return the writing of what is wanted, begun unless it is under way. Raises the errors of who
+    may not have it begun."""
 
     async def admit() -> None:
         await limit_answers(request, shared)
         _require_writer(shared)
 
-    is_under_way = inputs in shared.compositions
+    key = (wanted.prompt, wanted.corpora[0].name, wanted.thread)
+    is_under_way = key in shared.compositions
     if not is_under_way:
         await admit()
-    request_to_write = ComposeRequest(
-        prompt=prompt,
-        corpora=(await shared.app.corpus(corpora),),
-        thread=thread,
-        variants=_VARIANTS,
-    )
-    run = _prepare_run(shared, request_to_write)
-    steps: asyncio.Queue[object] = asyncio.Queue()
-    steps.put_nowait({"says": words.say("Reading and writing…")})
+    run = _prepare_run(shared, wanted)
 
     async def write() -> Composition:
         if is_under_way:  # it has ended meanwhile, and this is another one
             await admit()
-        return await run(lambda step: steps.put_nowait({"says": words.say(STEPS[step])}))
+        return await run(tell)
 
-    writing = shared.compositions.join(inputs, write, returns=wants_events(request))
-    if not wants_events(request):
-        async with writing as running:
-            outcome = await asyncio.shield(running)
-        return await _render_page(request, shared, prompt, corpora, outcome, thread=thread)
-
-    async def render_outcome(outcome: Composition) -> object:
-        return {
-            "html": render_fragment(
-                request, "composition.html", **_describe_outcome(outcome, words)
-            )
-        }
-
-    return stream_work(writing, steps, render_outcome, words=words)
+    return shared.compositions.join(key, write, returns=wants_events(request))
 
 
 async def _render_page(
@@ -286,7 +304,7 @@ def _describe_outcome(outcome: Composition | None, words: Words) -> dict[str, An
 
 def _group_variants(
     outcome: Composition, words: Words
-) -> list[tuple[list[dict[str, Any]], list[tuple[ComposedSource, list[str], str | None]]]]:
+) -> list[tuple[list[dict[str, Any]], list[SourceView]]]:
     """Return what the template shows of variants, and of what they cite, each source once.
 
     Threads share none: their last tweet lists their sources by the numbers that are copied.
@@ -301,31 +319,27 @@ def _group_variants(
             new = replace(source, number=len(sources) + 1)
             shared = sources.setdefault((source.passage.key, source.quote), new)
             numbers[f"[{source.number}]"] = f"[{shared.number}]"
-        variants.append(
-            {
-                "checked": variant.checked,
-                "warnings": [words.render(warning) for warning in variant.warnings],
-                "numbered": not variant.thread,
-                "tweets": [
-                    _describe_tweet(tweet, numbers, is_alone=not variant.thread)
-                    for tweet in variant.tweets
-                ],
-            }
-        )
+        variants.append(_describe_variant(variant, numbers, words))
     return [
-        (
-            variants,
-            [
-                (
-                    source,
-                    source_facts(source, words, names_corpus=False),
-                    web_address(source.passage.url),
-                )
-                for source in sources.values()
-            ],
-        )
+        (variants, [_describe_source(source, words) for source in sources.values()])
         for variants, sources in groups
     ]
+
+
+def _describe_variant(variant: Variant, numbers: Mapping[str, str], words: Words) -> dict[str, Any]:
+    return {
+        "checked": variant.checked,
+        "warnings": [words.render(warning) for warning in variant.warnings],
+        "numbered": not variant.thread,
+        "tweets": [
+            _describe_tweet(tweet, numbers, is_alone=not variant.thread) for tweet in variant.tweets
+        ],
+    }
+
+
+def _describe_source(source: ComposedSource, words: Words) -> SourceView:
+    facts = source_facts(source, words, names_corpus=False)
+    return source, facts, web_address(source.passage.url)
 
 
 def _describe_tweet(tweet: Tweet, numbers: Mapping[str, str], *, is_alone: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
@@ -408,61 +409,64 @@ class _InputLines:
 
 def create_tool_server(shared: SharedState) -> Server[Any]:
     """Return the server of the protocol, whose tools ask `shared`."""
-
-    async def list_tools(
-        _: ServerRequestContext[Any], __: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        return ListToolsResult(tools=[tool.describe() for tool in TOOLS])
-
-    async def call_tool(
-        context: ServerRequestContext[Any], params: CallToolRequestParams
-    ) -> CallToolResult:
-        tool = next((each for each in TOOLS if each.name == params.name), None)
-        if tool is None:
-            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}.")
-        given, addresses = params.arguments or {}, Addresses.of(shared, context.request)
-        try:
-            async with AsyncExitStack() as limits:
-                if context.request and tool.expensive:
-                    await limit_answers(context.request, shared)
-                elif context.request:  # not on stdio
-                    turn = asynccontextmanager(take_turn)(context.request, shared)
-                    await limits.enter_async_context(turn)
-                body = (await tool.call(shared, given, addresses)).to_json()
-                text = TextContent(text=orjson.dumps(body).decode())
-                return CallToolResult(content=[text], structured_content=body)
-        except Exception as error:  # as in the API: told, and logged if unexpected
-            # Who started this program on stdio is its operator.
-            words = words_for(DEFAULT, operator=context.request is None)
-            problem = map_error(error).problem(words)
-            said = TextContent(text=" ".join(filter(None, (problem.message, problem.fix))))
-            return CallToolResult(content=[said], is_error=True)
-
-    async def list_prompts(
-        _: ServerRequestContext[Any], __: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[PROMPT])
-
-    async def get_prompt(
-        _: ServerRequestContext[Any], params: GetPromptRequestParams
-    ) -> GetPromptResult:
-        if params.name != PROMPT.name:
-            raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name!r}.")
-        try:
-            written = _write_prompt(_read_arguments(ForetoldParameters, params.arguments or {}))
-        except RequestValidationError as error:
-            problem = map_error(error).problem()
-            raise MCPError(INVALID_PARAMS, problem.message) from error
-        message = PromptMessage(role="user", content=TextContent(text=written))
-        return GetPromptResult(description=PROMPT.description, messages=[message])
-
     return Server(
         "presagio",
         version=version("presagio"),
         title="Presagio",
         instructions=_INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_list_tools=_list_tools,
+        on_call_tool=partial(_call_tool, shared),
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
     )
+
+
+async def _list_tools(
+    _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListToolsResult:
+    return ListToolsResult(tools=[tool.describe() for tool in TOOLS])
+
+
+async def _call_tool(
+    shared: SharedState, context: ServerRequestContext[Any], params: CallToolRequestParams
+) -> CallToolResult:
+    tool = next((each for each in TOOLS if each.name == params.name), None)
+    if tool is None:
+        raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}.")
+    given, addresses = params.arguments or {}, Addresses.of(shared, context.request)
+    try:
+        async with AsyncExitStack() as limits:
+            if context.request and tool.expensive:
+                await limit_answers(context.request, shared)
+            elif context.request:  # not on stdio
+                turn = asynccontextmanager(take_turn)(context.request, shared)
+                await limits.enter_async_context(turn)
+            body = (await tool.call(shared, given, addresses)).to_json()
+            text = TextContent(text=orjson.dumps(body).decode())
+            return CallToolResult(content=[text], structured_content=body)
+    except Exception as error:  # as in the API: told, and logged if unexpected
+        # Who started this program on stdio is its operator.
+        words = words_for(DEFAULT, operator=context.request is None)
+        problem = map_error(error).problem(words)
+        said = TextContent(text=" ".join(filter(None, (problem.message, problem.fix))))
+        return CallToolResult(content=[said], is_error=True)
+
+
+async def _list_prompts(
+    _: ServerRequestContext[Any], __: PaginatedRequestParams | None
+) -> ListPromptsResult:
+    return ListPromptsResult(prompts=[PROMPT])
+
+
+async def _get_prompt(
+    _: ServerRequestContext[Any], params: GetPromptRequestParams
+) -> GetPromptResult:
+    if params.name != PROMPT.name:
+        raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name!r}.")
+    try:
+        written = _write_prompt(_read_arguments(ForetoldParameters, params.arguments or {}))
+    except RequestValidationError as error:
+        problem = map_error(error).problem()
+        raise MCPError(INVALID_PARAMS, problem.message) from error
+    message = PromptMessage(role="user", content=TextContent(text=written))
+    return GetPromptResult(description=PROMPT.description, messages=[message])

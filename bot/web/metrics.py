@@ -45,43 +45,34 @@ class Metrics:
         self.job_ages: Callable[[], Mapping[str, float]] = dict
         self.registry = own = CollectorRegistry()
         ProcessCollector(registry=own)
-        self.searches = Counter(
-            "presagio_searches",
-            "Headlines answered, on all adapters.",
-            ["mode", "found"],
-            registry=own,
+        count = partial(Counter, registry=own)
+        measure = partial(Histogram, buckets=_BUCKETS, registry=own)
+        self.searches = count(
+            "presagio_searches", "Headlines answered, on all adapters.", ["mode", "found"]
         )
-        self.stages = Histogram(
+        self.stages = measure(
             "presagio_stage_seconds",
             "Time of a stage: expand, terms, retrieve, judge, whole.",
             ["stage"],
-            buckets=_BUCKETS,
-            registry=own,
         )
-        self.expansions = Counter(
+        self.expansions = count(
             "presagio_expansions",
             "Requests for phrases: named, cached, late, or none.",
             ["outcome"],
-            registry=own,
         )
-        self.judgments = Counter(
+        self.judgments = count(
             "presagio_judgments",
             "Requests for judgments: judged, cached, or unjudged.",
             ["outcome"],
-            registry=own,
         )
-        self.repairs = Counter(
-            "presagio_judgment_repairs", "Faults in answers of the model.", ["fault"], registry=own
+        self.repairs = count(
+            "presagio_judgment_repairs", "Faults in answers of the model.", ["fault"]
         )
-        self.requests = Counter(
-            "presagio_http_requests", "Requests over HTTP.", ["route", "status"], registry=own
-        )
-        self.request_seconds = Histogram(
+        self.requests = count("presagio_http_requests", "Requests over HTTP.", ["route", "status"])
+        self.request_seconds = measure(
             "presagio_http_request_seconds",
             "Time until a request over HTTP was answered.",
             ["route"],
-            buckets=_BUCKETS,
-            registry=own,
         )
         # Present from the start: Prometheus sees no increase in a series that begins at 1.
         for outcome in ("judged", "cached", "unjudged"):

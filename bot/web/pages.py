@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -53,7 +54,7 @@ from engine.corpora import ALL
 from engine.prophecy.headline import read_headline
 from engine.ranking import idf
 from engine.search import Hit, Prophecy, SearchRequest, Term
-from engine.values import CorpusRole
+from engine.values import Corpus, CorpusRole
 
 _LASTING = "public, max-age=31536000, immutable"
 _FEW_TEXTS = 1000
@@ -273,26 +274,19 @@ async def _describe_findings(
     marked = await _mark_words(shared, prophecy, (*hits, *near))
     # A near text that shares no word with the headline would only puzzle.
     near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
-
-    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
-    invented = {corpus.name for corpus in corpora if corpus.role is CorpusRole.DEMONSTRATION}
-
-    def build_hit_card(hit: Hit, *, near: bool = False) -> CardView:
-        card = build_card(
-            hit,
-            corpus=prophecy.corpus,
-            until=until,
-            words=words,
-            marked=marked,
-            near=near,
-            judged=prophecy.judged,
-        )
-        return replace(card, url=None) if card.corpus in invented else card
-
-    together = form.corpus == ALL
     following = max(len(hits or near) - usual, 0)
     if not form.more:
         hits, near = hits[:usual], near[:usual]
+    corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
+    draw = partial(
+        build_card,
+        corpus=prophecy.corpus,
+        until=until,
+        words=words,
+        marked=marked,
+        judged=prophecy.judged,
+    )
+    together = form.corpus == ALL
     return {
         "asked": form,
         "corpora": corpora,
@@ -304,8 +298,8 @@ async def _describe_findings(
         "axis": draw_axis((hits or near)[:usual], until, words),
         "usual": usual,
         "together": together,
-        "cards": [build_hit_card(hit) for hit in hits],
-        "near": [build_hit_card(hit, near=True) for hit in near],
+        "cards": _unlink_invented(map(draw, hits), corpora),
+        "near": _unlink_invented((draw(hit, near=True) for hit in near), corpora),
         "unlike": bool(prophecy.near),
         "shares_words": any(term.document_frequency for term in prophecy.terms),
         "more": ""
@@ -315,6 +309,12 @@ async def _describe_findings(
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
     }
+
+
+def _unlink_invented(cards: Iterable[CardView], corpora: Iterable[Corpus]) -> list[CardView]:
+    """Return cards, of which those of a demonstration lead to no post, as there is none."""
+    invented = {corpus.name for corpus in corpora if corpus.role is CorpusRole.DEMONSTRATION}
+    return [replace(card, url=None) if card.corpus in invented else card for card in cards]
 
 
 async def _mark_words(

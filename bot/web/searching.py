@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -58,11 +59,9 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
     corpora, selected = await list_choices(shared, values.get("corpus", "").strip(), words.language)
     query, own = values.get("q", "").strip()[:LONGEST_TEXT], bool(values.get("own"))
     order = Order(values["sort"]) if values.get("sort") in set(Order) else Order.RELEVANCE
-    answer, hits = None, list[FindHit]()
-    if query:
-        filtered = query + _OWN_WORDS if own else query
-        answer = await find(shared.app, filtered, corpus=selected, limit=MAXIMUM)
-        hits = _sort_hits(answer.hits, order)
+    filtered = query + _OWN_WORDS if own else query
+    answer = await find(shared.app, filtered, corpus=selected, limit=MAXIMUM) if query else None
+    hits = _sort_hits(answer.hits, order) if answer else []
     match values.get("format"):
         case "csv":
             return _send_csv(hits)
@@ -70,7 +69,14 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
             return _send_json(query, answer, hits)
     nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
     page = max(read_whole_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
-    listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    texts: dict[str, Any] = {"entries": [], "years": []}
+    if answer and hits[(page - 1) * ON_A_PAGE :]:
+        texts = await _describe_page(shared, answer, hits, page, words)
+    elif answer and nothing:
+        texts["wanted"] = await _count_parts(shared, answer, words)
+    else:
+        archive = await shared.app.corpora.get(selected)
+        texts["years"] = await list_years(shared, archive, words)
     return render_template(
         request,
         "search.html",
@@ -81,25 +87,32 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         own=own,
         values={"q": query, "corpus": selected, "sort": values.get("sort"), "own": own or None},
         corpus=answer.corpus if answer else selected,
-        entries=await _describe_hits(shared, answer, listed, words) if answer and listed else [],
         nothing=nothing,
-        wanted=await _count_parts(shared, answer, words) if nothing and answer else (),
         page=page,
-        said=words.say(
+        month_names=words.months,
+        notice=_say_notices(answer, words, nothing=nothing) if answer else None,
+        **texts,
+    )
+
+
+async def _describe_page(
+    shared: SharedState, answer: QueryAnswer, hits: Sequence[FindHit], page: int, words: Words
+) -> dict[str, Any]:
+    """Return what the template shows of a page of hits. Raises StorageError."""
+    begins, ends = (page - 1) * ON_A_PAGE, page * ON_A_PAGE
+    listed = hits[begins:ends]
+    return {
+        "entries": await _describe_hits(shared, answer, listed, words),
+        "said": words.say(
             "{first}–{last} of {all}",
-            first=words.number(ON_A_PAGE * (page - 1) + 1),
-            last=words.number(ON_A_PAGE * (page - 1) + len(listed)),
+            first=words.number(begins + 1),
+            last=words.number(begins + len(listed)),
             all=words.number(len(hits)),
         ),
-        more=len(hits) > page * ON_A_PAGE,
-        month_names=words.months,
-        years=[]
-        if listed or nothing
-        else await list_years(shared, await shared.app.corpora.get(selected), words),
-        line=await _draw_line(shared, answer) if answer and listed else None,
-        summary=_summarise(answer, words) if answer else None,
-        notice=_say_notices(answer, words, nothing=nothing) if answer else None,
-    )
+        "more": len(hits) > ends,
+        "line": await _draw_line(shared, answer),
+        "summary": _summarise(answer, words),
+    }
 
 
 async def _draw_line(shared: SharedState, answer: QueryAnswer) -> LineOfYears | None:

@@ -226,36 +226,15 @@ class Corpora(Store, sql="corpora"):
         *,
         kind: Kind,
         language: str,
-        author: str | None,
-        url_template: str | None,
+        author: str | None = None,
         description: str | None = None,
     ) -> Corpus:
         """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
-        if not _NAME.fullmatch(name) or name in (ALL, USUAL):
-            raise UsageError(
-                Message("{name!r} cannot name a corpus.", name=name),
-                fix=Message(
-                    "Use lower-case letters, digits, - and _, at most 63 characters; not all or"
-                    " default."
-                ),
-            )
+        _require_name(name)
         async with self._database.transaction() as connection:
-            languages = await find_languages(connection)
-            if language not in languages:
-                raise UsageError(
-                    Message("There is no text-search language {language!r}.", language=language),
-                    fix=Message("Use one of: {known}.", known=", ".join(sorted(languages))),
-                )
-            created = await connection.fetchval(
-                self._sql["insert"],
-                name,
-                kind.value,
-                language,
-                author,
-                url_template,
-                role_of_new(name).value,
-                description or None,
-            )
+            _require_language(language, await find_languages(connection))
+            fields = (name, kind.value, language, author, role_of_new(name).value)
+            created = await connection.fetchval(self._sql["insert"], *fields, description or None)
             if created is not None:
                 await create_partition(connection, created)
                 if has_postings(kind, average_length=0):
@@ -345,6 +324,25 @@ async def create_partition(connection: Connection, corpus_id: int) -> None:
         f" CHECK (corpus_id = {int(corpus_id)}));"
         f"ALTER TABLE document ATTACH PARTITION {table} FOR VALUES IN ({int(corpus_id)})"
     )
+
+
+def _require_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name in (ALL, USUAL):
+        raise UsageError(
+            Message("{name!r} cannot name a corpus.", name=name),
+            fix=Message(
+                "Use lower-case letters, digits, - and _, at most 63 characters; not all or"
+                " default."
+            ),
+        )
+
+
+def _require_language(language: str, languages: Collection[str]) -> None:
+    if language not in languages:
+        raise UsageError(
+            Message("There is no text-search language {language!r}.", language=language),
+            fix=Message("Use one of: {known}.", known=", ".join(sorted(languages))),
+        )
 
 
 def _require_agreement(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:

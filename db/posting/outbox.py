@@ -16,7 +16,7 @@ import asyncpg
 
 from db.chat.answers import prophecy_to_json
 from db.chat.chats import chat_from
-from db.connection import Connection, load_statements, read_row
+from db.connection import Connection, Row, load_statements, read_row
 from db.pool import Store
 from db.posting.subscriptions import read_posted
 from engine.chat import Chat
@@ -31,7 +31,7 @@ from engine.posting.delivery import (
     PastDelivery,
     PublicPost,
     SelectedFind,
-    StoryFind,
+    Subscription,
 )
 
 _PACE = timedelta(seconds=1)  # between two messages in one chat
@@ -146,21 +146,7 @@ async def _owe_deliveries(
     ]
     if not posts:
         return
-    written: dict[int, str] = {}  # many chats are told of the same finds
-    answers = await connection.fetchmany(
-        load_statements("conversation")["keep_answer"],
-        [
-            (
-                promise.chat.id,
-                promise.thread,
-                now,
-                *_find_page(item),
-                _write_find_once(item.find, written),
-                None,
-            )
-            for promise, item, _ in posts
-        ],
-    )
+    answers = await _keep_answers(connection, posts, now)
     await connection.executemany(
         sql["post"],
         [
@@ -172,6 +158,21 @@ async def _owe_deliveries(
     )  # fmt: skip
 
 
+async def _keep_answers(
+    connection: Connection, posts: Sequence[tuple[Subscription, SelectedFind, int]], now: datetime
+) -> Sequence[Row]:
+    """Store the answer that each post shows, and return the rows of their ids."""
+    written: dict[int, str] = {}  # many chats are told of the same finds
+    for _, item, _ in posts:
+        if item.find.id not in written:
+            written[item.find.id] = prophecy_to_json(item.find.prophecy)
+    values = [
+        (promise.chat.id, promise.thread, now, *_find_page(item), written[item.find.id], None)
+        for promise, item, _ in posts
+    ]
+    return await connection.fetchmany(load_statements("conversation")["keep_answer"], values)
+
+
 def _delivery_row(owed: _Owed, now: datetime) -> tuple[object, ...]:
     wanted = owed.decision.subscription
     return owed.key, wanted.chat.id, wanted.thread, owed.content, now, wanted.silent
@@ -181,12 +182,6 @@ def _find_page(selected: SelectedFind) -> tuple[int, int]:
     """Return the page of the prophecy that shows only the selected hit."""
     first = selected.find.prophecy.hits.index(selected.hit)
     return first, first + 1
-
-
-def _write_find_once(find: StoryFind, written: dict[int, str]) -> str:
-    if find.id not in written:
-        written[find.id] = prophecy_to_json(find.prophecy)
-    return written[find.id]
 
 
 class Outbox(Store, sql="posting"):

@@ -11,9 +11,9 @@ SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.doc
  WHERE $1::text IS NULL OR c.name = $1
  ORDER BY c.name
 
--- name: insert(name, kind, language, author, url_template, role, description)
-INSERT INTO corpus (name, kind, language, author, url_template, role, description)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+-- name: insert(name, kind, language, author, role, description)
+INSERT INTO corpus (name, kind, language, author, role, description)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (name) DO NOTHING
 RETURNING id
 

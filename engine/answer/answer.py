@@ -11,16 +11,6 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.answer.ask_model import (
-    ANSWER,
-    SHOWN_LENGTH,
-    UNREADABLE,
-    AnswerRequest,
-    StepModel,
-    ask_step,
-    build_answer_request,
-    read_claims,
-)
 from engine.answer.cited_answer import (
     AnswerOutcome,
     CitedAnswer,
@@ -35,7 +25,14 @@ from engine.answer.cited_answer import (
     Wording,
     without_brackets,
 )
-from engine.llm.asking import SingleFlight
+from engine.answer.claims import (
+    ANSWER,
+    SHOWN_LENGTH,
+    AnswerRequest,
+    build_answer_request,
+    read_claims,
+)
+from engine.llm.asking import UNREADABLE, SingleFlight, StepModel, ask_step
 from engine.messages import Message, join_messages
 from engine.ports import Cache
 from engine.settings.searching import AnswerSettings

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from engine.answer.ask_model import list_entries, read_integer
 from engine.answer.cited_answer import cut_plain_text, without_brackets
 from engine.compose.composition import ComposeRequest, Draft, Fact, Removal, SourcePassage
 from engine.compose.figures import YEAR, find_figures, stem_words
 from engine.compose.quotations import first_words, normalise_quotation, stands_in
+from engine.llm.answer_json import list_entries, read_integer
 from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.messages import Message
 from engine.search import describe_date

@@ -7,7 +7,6 @@ from datetime import datetime
 from itertools import chain, pairwise
 from types import MappingProxyType
 
-from engine.answer.ask_model import StepModel, StepOutcome, as_list, ask_step, read_integer
 from engine.compose.composition import (
     ComposedSource,
     Draft,
@@ -33,8 +32,16 @@ from engine.compose.tweets import (
     tweet_text,
 )
 from engine.compose.write import read_sentence, texts_of
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
+from engine.llm.answer_json import as_list, find_objects, read_integer
+from engine.llm.asking import (
+    Prompt,
+    StepModel,
+    StepOutcome,
+    ask_step,
+    build_strict_schema,
+    compact_json,
+    list_of,
+)
 from engine.messages import Message
 from engine.text.clean import without_markup
 from engine.values import Corpus
@@ -108,7 +115,7 @@ async def ask_check(
     length: int,
     corpora: Sequence[Corpus],
     now: datetime,
-    purpose: str = "",
+    purpose: str,
 ) -> StepOutcome[Verdicts]:
     """Have a model compare the sentences that cite something with `length` of each passage."""
     sentences, passages = guarded.to_check, guarded.passages

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from engine.answer.ask_model import SHOWN_LENGTH, StepModel, StepOutcome, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
+from engine.answer.claims import SHOWN_LENGTH, shown_excerpt
 from engine.compose.composition import (
     DraftSentence,
     SourcePassage,
@@ -35,7 +35,7 @@ from engine.compose.finish import (
 from engine.compose.select import source_passage
 from engine.compose.write import WRITE_PROMPT, WRITE_TOKENS
 from engine.errors import ModelError
-from engine.llm.asking import Prompt
+from engine.llm.asking import Prompt, StepModel, StepOutcome
 from engine.llm.endpoint import Consent
 from engine.messages import Message
 from engine.settings.models import ComposeSettings

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from engine.answer.ask_model import Read, StepOutcome, ask_step
 from engine.compose.composition import (
     ComposeRequest,
     Composition,
@@ -41,6 +40,7 @@ from engine.compose.models import PROMPT_VERSION, PROMPTS, WEB_SECONDS, Models, 
 from engine.compose.select import choose_evidence, extract_topic
 from engine.compose.write import Drafts, draft_content, read_drafts, texts_of
 from engine.errors import ModelError, StorageInterrupted, UsageError
+from engine.llm.asking import Read, StepOutcome, ask_step
 from engine.messages import Message, join_messages
 from engine.ports import Reranker
 from engine.settings.models import ComposeSettings
@@ -313,6 +313,7 @@ class ComposeRun:
                 length=settings.passage_length,
                 corpora=self.request.corpora,
                 now=self.now,
+                purpose="compose check",
             )
             _note_outcome(step, outcome)
             step.figures["sentences"] = len(sentences)
@@ -336,6 +337,7 @@ class ComposeRun:
             read,
             corpora=self.request.corpora,
             now=self.now,
+            purpose=f"compose {PROMPTS[name].schema['name']}",
             satisfied=satisfied,
         )
         _note_outcome(step, outcome)

@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise, takewhile
 
-from engine.answer.ask_model import as_list
 from engine.answer.cited_answer import cut_plain_text, split_citations
 from engine.compose.composition import ComposeRequest, Draft, DraftSentence, Fact, SourcePassage
 from engine.compose.guard import makes_claim
 from engine.compose.quotations import open_quotation, outside_quotations, without_quotations
 from engine.compose.tweets import MAX_TWEETS, over_long
-from engine.llm.answer_json import find_objects
+from engine.llm.answer_json import as_list, find_objects
 from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.search import describe_date
 from engine.settings.models import Voice

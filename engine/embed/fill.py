@@ -54,7 +54,7 @@ class FillResult:
     model: str
     dimensions: int
     embedded: int  # in this run
-    documents: int  # that have a vector now
+    vectors: int  # that there are now
     anew: bool = False  # all are made again, because the corpus' words have changed
 
 
@@ -88,13 +88,12 @@ async def fill_vectors(
     while left:
         left, wait = [number for number in left if not await run.complete(number, wait=wait)], True
     progress(total, total)
-    documents = await settle_vectors(store, embedder, corpus, model_id, begun=begun)
     return FillResult(
         corpus=corpus.name,
         model=embedder.name,
         dimensions=dimensions,
         embedded=run.done,
-        documents=documents,
+        vectors=await settle_vectors(store, embedder, corpus, model_id, begun=begun),
         anew=anew,
     )
 

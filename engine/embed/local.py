@@ -312,21 +312,7 @@ class LocalEmbedder(Closable):
     ) -> None:
         """Set the model without importing anything. Raises SettingsError for an invalid name."""
         model = model or SHIPPED
-        library, _, name = model.partition(":")
-        if library not in EMBEDDING_LIBRARIES or (library == SHIPPED) == bool(name):
-            raise SettingsError(
-                Message("There is no local model {model!r}.", model=model),
-                fix=Message(
-                    "Set embeddings.model to {shipped}, model2vec:NAME or"
-                    " sentence-transformers:NAME.",
-                    shipped=SHIPPED,
-                ),
-            )
-        if not is_installed(model):
-            raise SettingsError(
-                Message("The library of the model {model!r} is not installed.", model=model),
-                fix=how_to_get(library),
-            )
+        library, name = _read_model(model)
         self._batch = batch
         self.name = TUNED if library == SHIPPED else prefixes.name_space(model)
         choice = ModelChoice(library=library, name=name, prefixes=prefixes)
@@ -388,6 +374,25 @@ class LocalEmbedder(Closable):
             del self._asked[next(iter(self._asked))]
         self.dimensions = len(vector)
         return vector
+
+
+def _read_model(model: str) -> tuple[str, str]:
+    """Return the library and the name of a model. Raises SettingsError."""
+    library, _, name = model.partition(":")
+    if library not in EMBEDDING_LIBRARIES or (library == SHIPPED) == bool(name):
+        raise SettingsError(
+            Message("There is no local model {model!r}.", model=model),
+            fix=Message(
+                "Set embeddings.model to {shipped}, model2vec:NAME or sentence-transformers:NAME.",
+                shipped=SHIPPED,
+            ),
+        )
+    if not is_installed(model):
+        raise SettingsError(
+            Message("The library of the model {model!r} is not installed.", model=model),
+            fix=how_to_get(library),
+        )
+    return library, name
 
 
 def is_installed(model: str = SHIPPED) -> bool:

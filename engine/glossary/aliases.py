@@ -13,7 +13,7 @@ from engine.values import Corpus
 
 def list_expandable_words(query: Query, protected: Collection[str] = ()) -> list[Word]:
     """Return the words that aliases may replace: required or alternative, and not exact."""
-    units = (alternative.unit for group in query.groups for alternative in group.alternatives)
+    units = (alternative.unit for alternative in query.alternatives)
     words = (unit for unit in units if isinstance(unit, Word))
     return [word for word in dict.fromkeys(words) if not is_exact(word.text, protected)]
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 
 from engine.corpora import Document, Part
 from engine.errors import RecordError
@@ -53,33 +54,21 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     if is_exported(record.payload):
         return _check_exported(read_exported(record))
     post = READERS[record.format].post(record.payload)
-    keywords = clean_for_display("\n".join(post.keywords))
+    title, keywords = _clean(post.title), clean_for_display("\n".join(post.keywords))
     beside = [
         (label, clean_for_display(words))
         for label, words in post.beside
         if not (defaults.only_mine and label in OTHERS_WORDS)
     ]
-    parts = () if post.blocks is None else _cut_parts(post.blocks, _clean(post.title), keywords)
-    raw = "" if parts else clean_for_display(post.text)
-    quotes = bool(_QUOTED.search(raw))
-    if quotes and defaults.only_mine:
-        raw = "\n".join(line for line in raw.split("\n") if not _QUOTED.match(line)).strip()
-        if not raw:
-            raise RecordError(Message("all of it is quoted"))
-    if len(raw) > LONGEST_TEXT:
-        raise _too_long(LONGEST_TEXT)
+    parts = () if post.blocks is None else _cut_parts(post.blocks, title, keywords)
+    raw, flags = ("", Flag.NONE) if parts else _read_text(post, defaults)
     text = _with_whole_links(raw, post.links)
-    written = clean_for_display(post.text) if parts else text
     if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
+    written = clean_for_display(post.text) if parts else text
     named, detected = read_language_code(post.lang), None
     if not named and defaults.language != "simple":  # chosen to find words as they are written
         detected = detect_language("\n".join(part.text for part in parts[:_PARTS_READ]))
-    meta = {
-        "device": _clean(post.device),
-        **{name: _clean_value(value) for name, value in post.meta.items()},
-        "beside": [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words],
-    }
     return Document(
         external_id=record.external_id,
         text=text,
@@ -89,7 +78,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         # What lacks pages is read again by the next ingest, which may have the program for them.
         digest=~record.digest if post.unread else record.digest,
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
-        title=_clean(post.title),
+        title=title,
         role=_clean(post.role),
         lang=named or detected,
         is_language_named=not detected,
@@ -98,22 +87,39 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         platform=post.platform,
         thread=_clean_thread(post.thread),
         attribution=_clean(post.attribution),
-        tags=_find_signs(_TAG, "#", written) if post.tags is None else _clean_words(post.tags, "#"),
-        mentions=(
-            _find_signs(_MENTION, "@", written)
-            if post.mentions is None
-            else _clean_words(post.mentions, "@")
-        ),
+        tags=_read_signs(post.tags, _TAG, "#", written),
+        mentions=_read_signs(post.mentions, _MENTION, "@", written),
         engagement=min(post.engagement, _MAX_ENGAGEMENT),
-        flags=post.flags
-        | (Flag.QUOTE if quotes and not defaults.only_mine else Flag.NONE)
-        | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
-        meta={name: value for name, value in meta.items() if value},
+        flags=post.flags | flags,
+        meta=_build_meta(post, beside),
         parts=parts,
         pages=post.pages,
         page_labels=post.page_labels,
         unread=post.unread,
     )
+
+
+def _read_text(post: PostFields, defaults: Defaults) -> tuple[str, Flag]:
+    """Return the text of a post without the lines that it quotes, if these are left out, and the
+    flags that it shows. Raises RecordError."""
+    text, flags = clean_for_display(post.text), Flag.NONE
+    if _QUOTED.search(text):
+        if not defaults.only_mine:
+            flags = Flag.QUOTE
+        elif not (text := "\n".join(filterfalse(_QUOTED.match, text.split("\n"))).strip()):
+            raise RecordError(Message("all of it is quoted"))
+    if len(text) > LONGEST_TEXT:
+        raise _too_long(LONGEST_TEXT)
+    return text, flags | (_seen_flags(text, post) if post.platform in _TWEETS else Flag.NONE)
+
+
+def _build_meta(post: PostFields, beside: Sequence[tuple[str, str]]) -> dict[str, object]:
+    meta = {
+        "device": _clean(post.device),
+        **{name: _clean_value(value) for name, value in post.meta.items()},
+        "beside": [f"{label}: {words[:_LONGEST_BESIDE]}" for label, words in beside if words],
+    }
+    return {name: value for name, value in meta.items() if value}
 
 
 def _check_exported(document: Document) -> Document:
@@ -243,11 +249,12 @@ def _clean_thread(name: str | None) -> str | None:
     return cleaned
 
 
-def _find_signs(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:
-    return _list_distinct_words(pattern.findall(text)) if sign in text else ()
-
-
-def _clean_words(words: Sequence[str], sign: str) -> tuple[str, ...]:
+def _read_signs(
+    words: Sequence[str] | None, pattern: re.Pattern[str], sign: str, text: str
+) -> tuple[str, ...]:
+    """Return the tags or mentions that an export names, or those of the text if it names none."""
+    if words is None:
+        return _list_distinct_words(pattern.findall(text)) if sign in text else ()
     cleaned = (_clean(word.strip().removeprefix(sign)) for word in words)
     return _list_distinct_words([word for word in cleaned if word])
 

@@ -7,7 +7,7 @@ guessed here is shown before anything is stored.
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -227,36 +227,47 @@ def complete_layout(
     )
     layout = replace(base, columns={**columns, **guessed})
     _require_columns(name, layout)
-    names = [
-        *(
-            field
-            for field, column in guessed.items()
-            if not base.has_header or fold_name(column) != fold_name(field)
-        ),
-        *base.guessed,
-    ]
-    if "id" not in layout.columns and "id" not in defaults.columns:
-        names.append("id")
     layout = _decide_day_order(name, layout, rows, defaults.is_day_first, dates)
-    cells = (read_cell(row, layout, "created_at") for row in rows)
-    zoned = [has_zone for cell in cells if (has_zone := names_zone(cell)) is not None]
-    # A few times without a zone among others are mistakes, which are refused one by one.
-    if defaults.timezone or sum(zoned) * 2 < len(zoned):
-        layout = replace(layout, timezone=defaults.timezone or USUAL_ZONE)
-        names += [] if defaults.timezone else ["timezone"]
+    layout = _decide_zone(layout, rows, defaults.timezone)
     folded = {fold_name(column) for column in base.names}
     devices = (row.get(column) for row in rows for column in ("device", "source"))
     texts = (str(read_cell(row, layout, "text") or "") for row in rows)
     is_told = defaults.language or "lang" in layout.columns
     layout = replace(
         layout,
-        guessed=tuple(names),
+        guessed=tuple(_name_guesses(base, layout, guessed, defaults)),
         kind=str(rows[0].get("kind") or "") if rows and is_exported(rows[0]) else "",
         is_chat=_is_chat(folded, layout, rows),
         is_of_x=not folded.isdisjoint(_OF_X) or any(map(is_own_device, devices)),
         looks=None if is_told else detect_language("\n".join(texts)),
     )
     return replace(layout, first=tuple(_preview_rows(rows, layout)))
+
+
+def _decide_zone(layout: TableLayout, rows: Sequence[RowMap], zone: str | None) -> TableLayout:
+    """Return the layout with the zone of its times, if these name none.
+
+    A few times without a zone among others are mistakes, which are refused one by one.
+    """
+    cells = (read_cell(row, layout, "created_at") for row in rows)
+    zoned = [has_zone for cell in cells if (has_zone := names_zone(cell)) is not None]
+    if zone or sum(zoned) * 2 < len(zoned):
+        return replace(layout, timezone=zone or USUAL_ZONE)
+    return layout
+
+
+def _name_guesses(
+    base: TableLayout, layout: TableLayout, columns: Mapping[str, str], defaults: Defaults
+) -> Iterator[str]:
+    """Yield what nobody has told: fields that have a column of another name, and the rest."""
+    for field, column in columns.items():
+        if not base.has_header or fold_name(column) != fold_name(field):
+            yield field
+    yield from base.guessed
+    if "id" not in layout.columns and "id" not in defaults.columns:
+        yield "id"
+    if layout.timezone and not defaults.timezone:
+        yield "timezone"
 
 
 def _require_columns(name: str, layout: TableLayout) -> None:

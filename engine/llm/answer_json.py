@@ -1,14 +1,18 @@
-"""Finds the JSON objects in a model's answer, and mends what models write instead of JSON. Pure."""
+"""Finds the JSON objects in a model's answer, and mends what models write instead of JSON. Pure.
+
+What the objects hold is read with the same patience.
+"""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 _MAX_STARTS = 64  # attempts to parse an object
 _LONGEST_NUMBER = 30  # digits; what is above stays far above
 _MAX_DEPTH = 3  # of objects around the answer: {"name": ..., "arguments": {...}}
 # Models write line ends into strings, and numbers without end.
 _DECODER = json.JSONDecoder(strict=False, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
+_INTEGER = re.compile(r"\D{0,12}(\d{1,4})\D{0,3}")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|//|/\*', re.DOTALL)
 # A string in double quotes, in which nothing is mended, or one in single quotes.
 _QUOTED = re.compile(
@@ -40,6 +44,37 @@ def find_objects(text: str) -> Iterator[dict[str, object]]:
         if read:
             yield from _unwrap(read[0])
         start = read[1] if read else start + 1
+
+
+def list_entries(text: str, *names: str, loose: Collection[str] = ()) -> list[object] | None:
+    """Return the list under one of some names in the last object that has one.
+
+    Of an answer that is cut off, what the list would hold: objects with all of `loose`.
+    """
+    parts: list[object] = []
+    whole: list[object] | None = None
+    for written in find_objects(text):
+        listed = next((written[name] for name in names if name in written), None)
+        if isinstance(listed, list):
+            whole = listed
+        elif loose and written.keys() >= set(loose):
+            parts.append(written)
+    return whole if whole is not None else parts or None
+
+
+def as_list(value: object) -> list[object]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def read_integer(value: object) -> int | None:
+    """Return a whole number, given as such or in a text as "[3]" or "passage 3", or None."""
+    if isinstance(value, str):
+        digits = _INTEGER.fullmatch(value)
+        return int(digits[1]) if digits else None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _read_at(text: str, start: int) -> tuple[dict[str, object], int] | None:

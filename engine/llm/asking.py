@@ -1,8 +1,12 @@
-"""One question to the model: shared by equal requests, asked again if the answer is unusable."""
+"""One question to the model: shared by equal requests, asked again if the answer is unusable.
+
+`ask_step` asks for a value that is read from the answer, within a deadline.
+"""
 
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,11 +22,16 @@ from engine.errors import (
 )
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
-from engine.values import Corpus
+from engine.messages import Message
+from engine.values import Corpus, Usage, add_usage
 
 logger = logging.getLogger("presagio.llm")
 
+UNREADABLE = Message("The model answered nothing that can be read.")
+_LONGEST_READ = 64_000  # characters of an answer
+
 T = TypeVar("T")
+Read = Callable[[str, Counter[str]], T | None]  # content and damage -> value, None if unusable
 
 
 @dataclass(slots=True)
@@ -223,3 +232,90 @@ def is_unreadable(failure: ModelError) -> bool:
     """Return whether the model answered, but a second attempt may give a better answer."""
     lasting = (ModelAnswerCut, ModelDeclined)
     return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, lasting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepModel:
+    """The model of one step, and the seconds that it has for all its attempts, if so few."""
+
+    model: ChatModel
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOutcome(Generic[T]):
+    """What the model answered. Without a value, `failure` says why."""
+
+    value: T | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    failure: Message | None = None
+    damage: Mapping[str, int] = field(default_factory=dict)
+
+
+async def ask_step(
+    step: StepModel,
+    prompt: Prompt,
+    content: str,
+    read: Read[T],
+    *,
+    corpora: Sequence[Corpus],
+    now: datetime,
+    purpose: str,
+    satisfied: Callable[[T], bool] = lambda _: True,
+) -> StepOutcome[T]:
+    """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
+
+    `purpose` is the name of the call in the ledger. Never raises ModelError; raises what the ledger
+    raises.
+    """
+    attempts = _Attempts(read=read, satisfied=satisfied)
+    question = ModelQuestion(prompt=prompt, content=content, corpora=corpora, purpose=purpose)
+    failure = await _ask_in_time(step, question, attempts.parse, now)
+    return StepOutcome(
+        value=attempts.value,
+        usage=add_usage(answer.usage for answer in attempts.answers),
+        model=attempts.answers[-1].model if attempts.answers else None,
+        failure=(failure or UNREADABLE) if attempts.value is None else None,
+        damage=dict(+attempts.damage),
+    )
+
+
+async def _ask_in_time(
+    step: StepModel, question: ModelQuestion, parse: Callable[[ChatAnswer], bool], now: datetime
+) -> Message | None:
+    """Ask within the seconds of the step. Return why the model did not answer, if it did not."""
+    try:
+        async with asyncio.timeout(step.seconds):
+            error = await ask_and_repair(step.model, question, parse, now=now)
+    except TimeoutError:
+        if step.seconds is None:
+            raise
+        return Message("The model answered nothing within {seconds:g} s.", seconds=step.seconds)
+    return error.full_message if error else None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Attempts(Generic[T]):
+    """The answers of a model to one question, and the last value that could be read from one."""
+
+    read: Read[T]
+    satisfied: Callable[[T], bool]
+    answers: list[ChatAnswer] = field(default_factory=list)
+    value: T | None = None
+    damage: Counter[str] = field(default_factory=Counter)
+
+    def parse(self, answer: ChatAnswer) -> bool:
+        """Read an answer; return whether it is usable and satisfies."""
+        self.answers.append(answer)
+        value = self.read(answer.content[:_LONGEST_READ].rpartition("</think>")[2], self.damage)
+        if not answer.finished:
+            self.damage["unfinished"] += 1
+            value = value or None  # cut off before it began: not the same as nothing to say
+        if value is None:
+            self.damage["unreadable"] += 1
+        else:
+            self.value = value
+        if faults := dict(+self.damage):
+            logger.warning("%s answered with damage: %s", answer.model, faults)
+        return value is not None and self.satisfied(value)

@@ -277,18 +277,10 @@ async def headline_from_link(
     Pages that lead on by themselves are followed. Takes ten seconds at most. Raises FetchError,
     also if the page stands before an article; the words of its address are then proposed.
     """
-    host, asked = shown_host(url), url
+    host = shown_host(url)
     try:
         async with asyncio.timeout(PAGE_LIMITS.seconds):
-            for _ in range(_MAX_REFRESHES + 1):
-                fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
-                content_type = fetched.headers.get("Content-Type")
-                page = await isolation.run(read_page, fetched.body, content_type, now=now)
-                leads_home = is_home(fetched.url) and not is_home(url)
-                title = NoHeadline.WALL if leads_home else choose_headline(page, fetched.url)
-                if not isinstance(title, NoHeadline) or not page.refresh:
-                    break
-                url = urljoin(fetched.url, page.refresh)
+            address, page, title = await _read_linked_page(fetcher, isolation, url, now=now)
     except TimeoutError as exc:
         raise FetchTimeout(
             Message(
@@ -302,15 +294,30 @@ async def headline_from_link(
         raise PageUnreadable(exc.message, fix=exc.fix) from exc
     except FetchStatus as error:
         if error.status not in _LATER:
-            error.fix = _advise_on(asked)
+            error.fix = _advise_on(url)
         raise
     if not isinstance(title, NoHeadline):
-        return Headline(text=title, original=asked, date=page.published)
+        return Headline(text=title, original=url, date=page.published)
     message = Message("{host} does not show the article to me.", host=host)
     if title is NoHeadline.UNTITLED:
         message = Message("The page of {host} has no title.", host=host)
-    told = fetched.url if slug_words(fetched.url) else asked
-    raise FetchUntitled(message, fix=_advise_on(told))
+    raise FetchUntitled(message, fix=_advise_on(address if slug_words(address) else url))
+
+
+async def _read_linked_page(
+    fetcher: "Fetcher", isolation: ProcessPool, url: str, *, now: datetime
+) -> tuple[str, Page, str | NoHeadline]:
+    """Return the address of the page that a link leads to, the page, and its headline."""
+    for _ in range(_MAX_REFRESHES + 1):
+        fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
+        content_type = fetched.headers.get("Content-Type")
+        page = await isolation.run(read_page, fetched.body, content_type, now=now)
+        leads_home = is_home(fetched.url) and not is_home(url)
+        title = NoHeadline.WALL if leads_home else choose_headline(page, fetched.url)
+        if not isinstance(title, NoHeadline) or not page.refresh:
+            break
+        url = urljoin(fetched.url, page.refresh)
+    return fetched.url, page, title
 
 
 def _advise_on(url: str) -> Message:

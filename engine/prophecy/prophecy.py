@@ -138,17 +138,7 @@ class Prophet:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
             pool = replace(pool, verdict=verdict)
         request, pool = date_by_archive(request, pool, self._exclude_recent(request))
-        scorer = Scorer(
-            settings=self._settings,
-            terms=retrieved.terms,
-            documents=corpus.searchable,
-            average_length=corpus.average_length,
-            asked_at=_date_headline(request),  # the judge may have told the date
-            by_meaning=retrieved.model not in WORD_COUNTERS,
-            passages=request.passages,
-            telling_words=count_telling_words(request.headline.text),
-            best=pool.verdict.best,
-        )
+        scorer = self._create_scorer(corpus, request, pool)
         # The best few are compared by meaning in rerank mode, otherwise only if nobody judged them.
         compares = request.embeds and (mode is Mode.RERANK or not pool.verdict.scores)
         if retrieved.rerank and compares:
@@ -157,6 +147,19 @@ class Prophet:
             )
         async with self._one_at_a_time():
             return _build_prophecy(corpus, request, pool, scorer)
+
+    def _create_scorer(self, corpus: Corpus, request: SearchRequest, pool: CandidatePool) -> Scorer:
+        return Scorer(
+            settings=self._settings,
+            terms=pool.retrieved.terms,
+            documents=corpus.searchable,
+            average_length=corpus.average_length,
+            asked_at=_date_headline(request),  # the judge may have told the date
+            by_meaning=pool.retrieved.model not in WORD_COUNTERS,
+            passages=request.passages,
+            telling_words=count_telling_words(request.headline.text),
+            best=pool.verdict.best,
+        )
 
     def _pool_candidates(self, retrieved: RetrievedCandidates) -> CandidatePool:
         """Return the candidates that have words of their own, of near-identical ones the eldest."""

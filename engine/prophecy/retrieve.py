@@ -192,33 +192,12 @@ class Retriever:
         near = await proposing.nearest(filters, self._limit) if proposing else {}
         expanded = await expansion if expansion else Expansion()
         lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
-        own = {_BY_WORDS: [candidate.id for candidate in by_words], _BY_MEANING: list(near)}
-        # All lists count the same.
-        order = fuse_rankings([*own.values(), *(ids for _, ids in lists)])
-        if lists:
-            order = order[: _SPARE * self._limit_with_phrases]
-        described = await self._describe_candidates(corpus, terms, order, by_words)
-        ranks, asked_for = list_ranks(own.items()), list_ranks(lists)
-        described = [
-            replace(
-                candidate,
-                ranks=ranks.get(candidate.id, {}),
-                asked_for=asked_for.get(candidate.id, {}),
-            )
-            for candidate in described
-        ]
-        candidates = put_unmatched_last(discount_false_matches(described, terms, corpus))
+        candidates = await self._merge_lists(corpus, terms, by_words, list(near), lists)
         if question:
             candidates = await _compare_by_meaning(
                 question, near, candidates, reorder=proposing is None
             )
-        if isinstance(asked, OnlyWords):
-            notice, rerank = asked.notice, asked.rerank
-        else:
-            notice, rerank = describe_partial_vectors(asked), None
-            tuned = self._meaning.reranker if self._meaning else None
-            if tuned and tuned.is_tuned(corpus):  # it predicts which of the best few are useful
-                rerank = tuned
+        notice, rerank = self._choose_reranker(corpus, asked)
         return RetrievedCandidates(
             terms=terms,
             candidates=candidates,
@@ -228,6 +207,40 @@ class Retriever:
             rerank=rerank,
             expansion=expanded,
         )
+
+    async def _merge_lists(
+        self,
+        corpus: Corpus,
+        terms: Sequence[Term],
+        by_words: Sequence[Candidate],
+        by_meaning: Sequence[int],
+        by_phrases: Sequence[PhraseList],
+    ) -> list[Candidate]:
+        """Return the candidates of all lists, which count the same."""
+        own = {_BY_WORDS: [candidate.id for candidate in by_words], _BY_MEANING: by_meaning}
+        order = fuse_rankings([*own.values(), *(ids for _, ids in by_phrases)])
+        if by_phrases:
+            order = order[: _SPARE * self._limit_with_phrases]
+        ranks, asked_for = list_ranks(own.items()), list_ranks(by_phrases)
+        ranked = [
+            replace(
+                candidate,
+                ranks=ranks.get(candidate.id, {}),
+                asked_for=asked_for.get(candidate.id, {}),
+            )
+            for candidate in await self._describe_candidates(corpus, terms, order, by_words)
+        ]
+        return put_unmatched_last(discount_false_matches(ranked, terms, corpus))
+
+    def _choose_reranker(
+        self, corpus: Corpus, asked: VectorQuestion | OnlyWords
+    ) -> tuple[Message | None, HeadlineReranker | None]:
+        """Return what to say of the search by meaning, and what may compare the best few."""
+        if isinstance(asked, OnlyWords):
+            return asked.notice, asked.rerank
+        tuned = self._meaning.reranker if self._meaning else None
+        # A tuned one predicts which of the best few are useful.
+        return describe_partial_vectors(asked), tuned if tuned and tuned.is_tuned(corpus) else None
 
     async def _find_nearest_texts(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters

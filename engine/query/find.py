@@ -229,6 +229,31 @@ class _Stages:
     retrieved: FoundDocuments
     distinct: list[FindHit]
     compared: int
+    candidates: int | None = None  # ranked by a profile
+
+    def answer(
+        self, query: Query, corpus: Corpus, plan: Plan, hits: Sequence[FindHit]
+    ) -> QueryAnswer:
+        """Return an answer that shows `hits`, the first of the distinct ones."""
+        return QueryAnswer(
+            query=query,
+            expanded=query,
+            corpus=corpus.name,
+            kind=corpus.kind,
+            plan=plan,
+            counts=Counts(
+                corpus=corpus.documents,
+                matching=self.retrieved.matching,
+                passing=self.retrieved.passing,
+                fetched=self.compared,
+                distinct=len(self.distinct),
+                elsewhere=sum(hit.elsewhere for hit in self.distinct),
+                returned=len(hits),
+                candidates=self.candidates,
+            ),
+            hits=tuple(hits),
+            notices=query.notices,
+        )
 
 
 class Finder:
@@ -255,9 +280,8 @@ class Finder:
         looked_for = expanded or query
         plan = await self._plan_search(corpus, looked_for)
         required = combine_conditions(query.filters)
-        ranks = plan.plan is Plan.RANKED
-        profile = self._settings.profiles.get(corpus.kind) if ranks else None
-        if profile is None:
+        profile = self._settings.profiles.get(corpus.kind)
+        if profile is None or plan.plan is not Plan.RANKED:
             stages = await self._retrieve_distinct(corpus, plan, required, limit)
         else:
             context = FeatureContext(
@@ -266,28 +290,11 @@ class Finder:
             stages = await self._rank_by_profile(
                 corpus, plan, required, limit, context=context, profile=profile
             )
-        retrieved, distinct = stages.retrieved, stages.distinct
         receipts = Receipts(corpus, plan)
-        hits = [receipts.explain(rank, hit) for rank, hit in enumerate(distinct[:limit], start=1)]
-        return QueryAnswer(
-            query=query,
-            expanded=looked_for,
-            corpus=corpus.name,
-            kind=corpus.kind,
-            plan=plan.plan,
-            counts=Counts(
-                corpus=corpus.documents,
-                matching=retrieved.matching,
-                passing=retrieved.passing,
-                fetched=stages.compared,
-                distinct=len(distinct),
-                elsewhere=sum(hit.elsewhere for hit in distinct),
-                returned=len(hits),
-                candidates=None if profile is None else len(retrieved.documents),
-            ),
-            hits=tuple(hits),
-            notices=(*query.notices, *receipts.notices()),
-        )
+        best = enumerate(stages.distinct[:limit], start=1)
+        answer = stages.answer(query, corpus, plan.plan, [receipts.explain(*hit) for hit in best])
+        notices = (*query.notices, *receipts.notices())
+        return replace(answer, expanded=looked_for, notices=notices)
 
     async def order_by_meaning(
         self,
@@ -328,7 +335,7 @@ class Finder:
         distinct = self._choose_distinct_hits(
             [FindHit(document=document) for document in retrieved.documents]
         )
-        hits = tuple(
+        hits = [
             replace(
                 hit,
                 rank=rank,
@@ -336,24 +343,9 @@ class Finder:
                 similarity=similarity(hit.document.candidate.similarity or 0.0),
             )
             for rank, hit in enumerate(distinct[:limit], start=1)
-        )
-        return QueryAnswer(
-            query=query,
-            expanded=query,
-            corpus=corpus.name,
-            kind=corpus.kind,
-            plan=Plan.NEAREST,
-            counts=Counts(
-                corpus=corpus.documents,
-                passing=retrieved.passing,
-                fetched=len(retrieved.documents),
-                distinct=len(distinct),
-                elsewhere=sum(hit.elsewhere for hit in distinct),
-                returned=len(hits),
-            ),
-            hits=hits,
-            notices=query.notices,
-        )
+        ]
+        stages = _Stages(retrieved, distinct, len(retrieved.documents))
+        return stages.answer(query, corpus, Plan.NEAREST, hits)
 
     async def _plan_search(self, corpus: Corpus, query: Query) -> PlannedSearch:
         texts = [make_searchable(unit.text) for unit in list_units(query)]
@@ -409,7 +401,8 @@ class Finder:
             ):
                 wide *= 2
             if len(distinct) >= limit or len(order) >= retrieved.passing:
-                return _Stages(retrieved, distinct, min(wide, len(order)))
+                fetched = min(wide, len(order))
+                return _Stages(retrieved, distinct, fetched, len(retrieved.documents))
             pool *= 4
 
     def _choose_distinct_hits(self, hits: Sequence[FindHit]) -> list[FindHit]:
@@ -434,9 +427,7 @@ def _find_item(hit: FindHit) -> int | None:
 
 def meant_by(query: Query) -> str:
     """Return the words and phrases of a query as one text to embed."""
-    return " ".join(
-        alternative.unit.text for group in query.groups for alternative in group.alternatives
-    )
+    return " ".join(alternative.unit.text for alternative in query.alternatives)
 
 
 def fetched_for(limit: int) -> int:

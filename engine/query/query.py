@@ -9,7 +9,6 @@ Each document is searched with the lexemes of its own language: Spanish document
 lexemes of a word, English ones with the English.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -98,6 +97,11 @@ class Query:
     excluded: tuple[Unit, ...] = ()
     filters: tuple[Filter, ...] = ()
     notices: tuple[Message, ...] = field(default=(), compare=False)  # on parts read differently
+
+    @property
+    def alternatives(self) -> list[Alternative]:
+        """Those of all groups, in their order."""
+        return [alternative for group in self.groups for alternative in group.alternatives]
 
     def __str__(self) -> str:
         excluded = (f"-{unit}" for unit in self.excluded)
@@ -194,7 +198,7 @@ class PlannedSearch:
 
 def list_units(query: Query) -> tuple[Unit, ...]:
     """Return the distinct words and phrases of the query, for the database to read."""
-    wanted = (alternative.unit for group in query.groups for alternative in group.alternatives)
+    wanted = (alternative.unit for alternative in query.alternatives)
     return tuple(dict.fromkeys([*wanted, *query.excluded]))
 
 
@@ -202,29 +206,10 @@ def plan_query(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> PlannedSearch:
     """Return the planned search. `readings` are those of `list_units(query)`, in the same order."""
-    every = list(readings)
-    read = list_units(query)
-    chains: dict[Unit, dict[str, Chain]] = {
-        read[number]: {
-            language: tuple((reading.lexeme, reading.position) for reading in ordered)
-            for language, ordered in by_language.items()
-        }
-        for number, by_language in order_lexemes(every).items()
-    }
-    ranked = any(
-        alternative.unit in chains for group in query.groups for alternative in group.alternatives
-    )
-    by_language = tuple(_in_language(query, language, chains) for language in languages)
-    if ranked:
-        plan = Plan.RANKED
-        by_language = tuple(each for each in by_language if each.required)
-    elif query.filters or any(each.excluded for each in by_language):
-        plan = Plan.NEWEST
-    else:
-        plan = Plan.NOTHING
-    frequencies: dict[Unit, int] = defaultdict(int)
-    for reading in every:
-        frequencies[read[reading.unit]] += reading.document_frequency
+    every, read = list(readings), list_units(query)
+    chains = _chain_lexemes(read, every)
+    plan, by_language = _choose_plan(query, languages, chains)
+    present = {read[reading.unit] for reading in every if reading.document_frequency}
     return PlannedSearch(
         plan=plan,
         by_language=by_language,
@@ -232,19 +217,42 @@ def plan_query(
         ignored=tuple(
             unit
             for unit in read
-            if unit not in chains
             # A stop word of one language is sought in the others, where nobody writes it.
-            or (len(chains[unit]) < len(languages) and not any(frequencies.values()))
+            if unit not in chains or (len(chains[unit]) < len(languages) and not present)
         ),
         unseen=tuple(
             alternative.unit
-            for group in query.groups
-            for alternative in group.alternatives
+            for alternative in query.alternatives
             if alternative.alias_of is None
             and len(chains.get(alternative.unit, ())) == len(languages)
-            and not frequencies[alternative.unit]
+            and alternative.unit not in present
         ),
     )
+
+
+def _chain_lexemes(
+    read: Sequence[Unit], readings: Iterable[Reading]
+) -> dict[Unit, dict[str, Chain]]:
+    """Return the lexemes of each unit that has some, by language."""
+    return {
+        read[number]: {
+            language: tuple((reading.lexeme, reading.position) for reading in ordered)
+            for language, ordered in by_language.items()
+        }
+        for number, by_language in order_lexemes(readings).items()
+    }
+
+
+def _choose_plan(
+    query: Query, languages: Sequence[str], chains: Mapping[Unit, Mapping[str, Chain]]
+) -> tuple[Plan, tuple[LanguageQuery, ...]]:
+    """Return how to answer the query, and what to look for in each language."""
+    by_language = tuple(_in_language(query, language, chains) for language in languages)
+    if any(alternative.unit in chains for alternative in query.alternatives):
+        return Plan.RANKED, tuple(each for each in by_language if each.required)
+    if query.filters or any(each.excluded for each in by_language):
+        return Plan.NEWEST, by_language
+    return Plan.NOTHING, by_language
 
 
 def _in_language(
@@ -278,8 +286,7 @@ def _choose_sought(
     query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
 ) -> tuple[Sought, ...]:
     """Return the terms to score. Each lexeme counts once, for the user's own word if possible."""
-    alternatives = [alternative for group in query.groups for alternative in group.alternatives]
-    alternatives.sort(key=lambda alternative: alternative.alias_of is not None)
+    alternatives = sorted(query.alternatives, key=lambda each: each.alias_of is not None)
     numbers = {unit: number for number, unit in enumerate(read)}
     slots = assign_slots(readings, [numbers[alternative.unit] for alternative in alternatives])
     fresh = ((alternatives[slot.place], slot) for slot in slots if slot.fresh)

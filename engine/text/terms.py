@@ -189,14 +189,7 @@ def headline_terms(
     `readings` are of `words`, and may be in more languages: words that the headline's own language
     drops as stop words are dropped in all. A hyphenated word has the weight of one word.
     """
-    first: dict[tuple[int, str, str], Reading] = {}  # without repetitions in a word: "bye-bye"
-    for reading in sorted(readings, key=lambda reading: reading.position):
-        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
-    firsts = list(first.values())
-    if own := find_own_language(words, firsts):
-        telling = {r.unit for r in firsts if r.language == own}
-        firsts = [r for r in firsts if r.unit in telling]
-    candidates = [r for r in firsts if r.language in languages]
+    candidates = [r for r in _drop_stop_words(words, readings) if r.language in languages]
     # What stands alone counts in full, though it also stands in a hyphenated word.
     order = sorted(range(len(words)), key=lambda place: "-" in words[place])
     # If an earlier word already has one lexeme of this word, another lexeme may still be new:
@@ -222,6 +215,17 @@ def headline_terms(
         replace(term, read_in={name: frozenset(read_in[name]) for name in term.lexemes})
         for term in terms
     ]
+
+
+def _drop_stop_words(words: Sequence[str], readings: Iterable[Reading]) -> list[Reading]:
+    """Return the readings of words that the headline's own language keeps, each lexeme of a word
+    once: "bye-bye"."""
+    first: dict[tuple[int, str, str], Reading] = {}
+    for reading in sorted(readings, key=lambda reading: reading.position):
+        first.setdefault((reading.unit, reading.language, reading.lexeme), reading)
+    own = find_own_language(words, first.values())
+    telling = {r.unit for r in first.values() if own is None or r.language == own}
+    return [r for r in first.values() if r.unit in telling]
 
 
 def find_own_language(words: Sequence[str], readings: Iterable[Reading]) -> str | None:

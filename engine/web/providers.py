@@ -59,19 +59,11 @@ def status_error(
 
     `answer` is the provider's own text; it is masked and cut before it is quoted.
     """
-    is_spent = status in _SPENT_STATUSES
-    did = Message("says that the credit is spent") if is_spent else what_happened(status)
-    head = Message("{host} {did} ({status})", host=provider, did=did, status=status)
-    quoted = quote_answer(answer, key)
-    message = (
-        Message("{head}: {quoted}", head=head, quoted=quoted)
-        if quoted
-        else Message("{head}.", head=head)
-    )
+    message = _say_status(provider, status, quote_answer(answer, key))
     wait = requested_pause(headers.get("retry-after"), now)
     month = _reset_of_the_month(headers) if status == 429 else None
-    is_spent |= 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
-    if is_spent or month is not None:
+    is_spent = 400 <= status < 500 and bool(_SPENT_WORDS.search(answer))
+    if status in _SPENT_STATUSES or is_spent or month is not None:
         return WebSearchSpent(
             message,
             fix=Message("Add credit to the account."),
@@ -92,6 +84,16 @@ def status_error(
         return WebSearchRefused(message, fix=fix, rest=_REFUSED)
     # It may be this query alone that the provider does not like.
     return WebSearchRefused(message)
+
+
+def _say_status(provider: str, status: int, quoted: str) -> Message:
+    did = what_happened(status)
+    if status in _SPENT_STATUSES:
+        did = Message("says that the credit is spent")
+    head = Message("{host} {did} ({status})", host=provider, did=did, status=status)
+    if quoted:
+        return Message("{head}: {quoted}", head=head, quoted=quoted)
+    return Message("{head}.", head=head)
 
 
 def _reset_of_the_month(headers: Mapping[str, str]) -> float | None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from bench.compositions import SupportFigures, measure_support
-from engine.answer.ask_model import StepModel
 from engine.compose.composition import (
     ComposedSource,
     ComposeRequest,
@@ -16,6 +15,7 @@ from engine.compose.composition import (
     Tweet,
     Variant,
 )
+from engine.llm.asking import StepModel
 from engine.llm.endpoint import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.values import Usage

@@ -30,9 +30,7 @@ async def fill(
     language: str = "english",
 ) -> Corpus:
     corpora = Corpora(database)
-    corpus = await corpora.ensure(
-        name, kind=kind, language=language, author=None, url_template=None
-    )
+    corpus = await corpora.ensure(name, kind=kind, language=language, author=None)
     await Documents(database).upsert(corpus, documents)
     return await corpora.get(name)
 

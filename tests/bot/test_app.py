@@ -134,9 +134,7 @@ class TestWhichCorpusIsMeant:
         settings = load_settings(environ={"DATABASE_URL": url})
         async with open_app(settings, progress=lambda _: None, set_up=True) as app:
             for name, kind in kinds.items():
-                await app.corpora.ensure(
-                    name, kind=kind, language="english", author=None, url_template=None
-                )
+                await app.corpora.ensure(name, kind=kind, language="english", author=None)
             return (await app.corpus("")).name
 
     @pytest.mark.parametrize(

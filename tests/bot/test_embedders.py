@@ -15,9 +15,7 @@ from engine.values import Corpus, Kind
 
 @pytest.fixture
 async def corpus(storage: Database) -> Corpus:
-    return await Corpora(storage).ensure(
-        "c", kind=Kind.TWEETS, language="simple", author=None, url_template=None
-    )
+    return await Corpora(storage).ensure("c", kind=Kind.TWEETS, language="simple", author=None)
 
 
 def settings(**keys: str) -> Settings:

@@ -43,9 +43,7 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 
 async def corpus(storage: Database, kind: Kind) -> Corpus:
-    return await Corpora(storage).ensure(
-        kind.value, kind=kind, language="simple", author=None, url_template=None
-    )
+    return await Corpora(storage).ensure(kind.value, kind=kind, language="simple", author=None)
 
 
 async def test_without_a_provider_there_is_no_web(storage: Database, stack: AsyncExitStack) -> None:

@@ -47,9 +47,7 @@ async def new_corpus(
     database: Database, name: str = "c", language: str = "simple", kind: Kind = Kind.TWEETS
 ) -> Corpus:
     """Create a corpus."""
-    return await Corpora(database).ensure(
-        name, kind=kind, language=language, author=None, url_template=None
-    )
+    return await Corpora(database).ensure(name, kind=kind, language=language, author=None)
 
 
 async def load_at(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.answer.ask_model import ANSWER
+from engine.answer.claims import ANSWER
 from engine.compose.evidence import EVIDENCE_PROMPT, GAPS_PROMPT
 from engine.compose.finish import CHECK_PROMPT
 from engine.compose.write import WRITE_PROMPT

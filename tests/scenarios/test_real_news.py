@@ -88,7 +88,7 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
 async def fill(room: Newsroom, documents: Sequence[Document]) -> None:
     async with open_app(load_settings(environ=room.environ), progress=print) as app:
         corpus = await Corpora(app.database).ensure(
-            "archive", kind=Kind.TWEETS, language="english", author="somebody", url_template=None
+            "archive", kind=Kind.TWEETS, language="english", author="somebody"
         )
         await Documents(app.database).upsert(corpus, documents)
 

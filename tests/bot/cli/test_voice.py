@@ -71,9 +71,7 @@ def test_the_avatar_comes_back_as_it_was(database_url: str, tmp_path: Path) -> N
     async def kept() -> tuple[bytes | None, bytes | None]:
         database = await Database.open(database_url)
         corpora = Corpora(database)
-        await corpora.ensure(
-            "me", kind=Kind.TWEETS, language="english", author=None, url_template=None
-        )
+        await corpora.ensure("me", kind=Kind.TWEETS, language="english", author=None)
         before = await corpora.avatar("me")
         await corpora.change("me", avatar=file.read_bytes())
         after = await corpora.avatar("me")

@@ -10,7 +10,7 @@ from bot.commands.upcoming import HISTORY
 from bot.i18n.words import words_for
 from bot.jobs.content import NothingFound, content_to_json, render_delivery
 from bot.jobs.digest import decide_due_posts
-from bot.replies.post import post_buttons
+from bot.replies.buttons import post_buttons
 from bot.reply import Button, Reply
 from bot.request import Person
 from db.chat.answers import Answers

@@ -162,8 +162,6 @@ async def test_corpus_for_posts_is_one_the_chat_may_see(
         load_settings(environ=environ), progress=lambda _: None, set_up=True
     ) as app:
         for name, kind in kinds.items():
-            await app.corpora.ensure(
-                name, kind=kind, language="english", author=None, url_template=None
-            )
+            await app.corpora.ensure(name, kind=kind, language="english", author=None)
         usable = await find_corpus(app, replace(CHAT, corpus=chosen))
         assert (usable and usable.name) == address

@@ -95,9 +95,7 @@ async def test_failure_of_one_feed_does_not_affect_others(
 
 async def test_corpus_conflict_fails_the_job_and_no_feed(database_url: str, web: WebServer) -> None:
     async with polling(database_url) as (work, app):
-        await app.corpora.ensure(
-            NEWS_CORPUS, kind=Kind.TWEETS, language="simple", author=None, url_template=None
-        )
+        await app.corpora.ensure(NEWS_CORPUS, kind=Kind.TWEETS, language="simple", author=None)
         await work.feeds.configure_feeds([ConfiguredFeed(url=web.url("/good"))], now=NOW)
         with pytest.raises(CorpusConflict):
             await work.run(clock=lambda: NOW)

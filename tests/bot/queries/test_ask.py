@@ -36,7 +36,7 @@ async def app(database: str) -> AsyncIterator[App]:
     await load_texts(storage, "harbour", HARBOUR, "english")
     await load_texts(storage, "inland", INLAND, "english")
     diary = await Corpora(storage).ensure(
-        "diary", kind=Kind.PERSONAL, language="english", author=None, url_template=None
+        "diary", kind=Kind.PERSONAL, language="english", author=None
     )
     await Documents(storage).upsert(diary, [document("d", "I fear the harbour tax.")])
     await storage.close()

@@ -3,8 +3,8 @@
 import pytest
 
 from bot.i18n.words import words_for
+from bot.replies.buttons import vote_row
 from bot.replies.find import place_text
-from bot.replies.post import vote_row
 from engine.chat import Answer, Tally
 from engine.search import ItemPlace
 from tests.bot.prophecies import NOW, make_hit, make_prophecy

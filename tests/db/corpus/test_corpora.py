@@ -28,10 +28,10 @@ from tests.db.loading import START, document, load, load_texts, new_corpus
 
 async def test_a_new_corpus_is_empty(database: Database) -> None:
     corpus = await Corpora(database).ensure(
-        "trump", kind=Kind.TWEETS, language="english", author="ana", url_template="https://x/{id}"
+        "trump", kind=Kind.TWEETS, language="english", author="ana"
     )
     assert (corpus.name, corpus.kind, corpus.language) == ("trump", Kind.TWEETS, "english")
-    assert (corpus.author, corpus.url_template) == ("ana", "https://x/{id}")
+    assert (corpus.author, corpus.url_template) == ("ana", None)
     assert (corpus.documents, corpus.tokens, corpus.languages) == (0, 0, ())
     assert corpus.average_length == 1.0
     assert await Corpora(database).get("trump") == corpus
@@ -181,7 +181,6 @@ async def test_a_description_is_kept_changed_and_taken_away(database: Database) 
         kind=Kind.TWEETS,
         language="simple",
         author=None,
-        url_template=None,
         description="A mayor",
     )
     assert new.description == "A mayor"

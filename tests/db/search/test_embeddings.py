@@ -39,12 +39,12 @@ async def test_every_document_is_embedded_once(database: Database, embeddings: E
     model = WordModel()
     seen: list[tuple[int, int]] = []
     first = await filled(embeddings, model, corpus, seen)
-    assert (first.embedded, first.documents, first.dimensions) == (len(TEXTS), len(TEXTS), 16)
+    assert (first.embedded, first.vectors, first.dimensions) == (len(TEXTS), len(TEXTS), 16)
     assert seen[0] == (0, len(TEXTS))
     assert seen[-1] == (len(TEXTS), len(TEXTS))
     assert sorted(model.documents) == sorted(TEXTS)
     again = await filled(embeddings, model, corpus)
-    assert (again.embedded, again.documents) == (0, len(TEXTS))
+    assert (again.embedded, again.vectors) == (0, len(TEXTS))
     assert len(model.documents) == len(TEXTS)
 
 
@@ -96,7 +96,7 @@ async def test_texts_that_say_nothing_have_no_vector_and_are_not_tried_again(
     corpus = await load_texts(database, "c", ["words", "https://t.co/x", "…"])
     model = WordModel()
     first = await filled(embeddings, model, corpus)
-    assert (first.embedded, first.documents) == (3, 1)
+    assert (first.embedded, first.vectors) == (3, 1)
     assert model.documents == ["words"]
     assert (await filled(embeddings, model, corpus)).embedded == 0
 
@@ -188,7 +188,7 @@ async def test_vectors_go_with_their_corpus_and_their_documents(
         await connection.execute("DELETE FROM document WHERE external_id = '0'")
         before = await connection.fetchval(f"SELECT count(*) FROM embedding_{model_id}")
     assert before == 2
-    assert (await filled(embeddings, WordModel(), kept)).documents == 1
+    assert (await filled(embeddings, WordModel(), kept)).vectors == 1
 
 
 async def test_a_vector_of_a_corpus_that_was_dropped_meanwhile_is_refused(
@@ -241,7 +241,7 @@ async def test_a_corpus_without_words_has_no_space_and_harms_nothing(
     database: Database, embeddings: Embeddings
 ) -> None:
     corpus = await load_texts(database, "c", ["https://t.co/x"])
-    assert (await filled(embeddings, WordModel(), corpus)).documents == 0
+    assert (await filled(embeddings, WordModel(), corpus)).vectors == 0
     assert await embeddings.space(corpus, "words") is None
 
 

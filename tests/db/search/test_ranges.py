@@ -102,7 +102,7 @@ async def test_concurrent_processes_embed_each_text_once_and_update_the_index_on
     assert Counter(text for one in running for text in one.model.documents) == Counter(TEXTS)
     assert sum(one.embedded for one in filled) == len(TEXTS)
     assert min(one.embedded for one in filled) > 0
-    assert {one.documents for one in filled} == {len(TEXTS)}
+    assert {one.vectors for one in filled} == {len(TEXTS)}
     assert Counting.settled == 1
     assert sum(bool(one.model.queries) for one in running) == 1  # the scale, too
     await Process(embeddings, corpus).fill()
@@ -176,7 +176,7 @@ async def test_a_process_that_loses_a_range_embeds_what_is_left_of_it_later(
 
     async with asyncio.timeout(PATIENCE):
         filled = await fill_vectors(embeddings, Loses(), corpus, progress=lambda *_: None, batch=4)
-    assert filled.documents == 8
+    assert filled.vectors == 8
 
 
 async def test_a_process_that_lost_its_claim_cannot_store_a_scale(database: Database) -> None:

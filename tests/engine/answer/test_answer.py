@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from engine.answer.answer import Answerer, extract_claims
-from engine.answer.ask_model import ANSWER
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, ModelAnswer, Passage, Question
+from engine.answer.claims import ANSWER
 from engine.llm.client import ChatClient
 from engine.messages import as_message
 from engine.settings.searching import AnswerSettings
@@ -96,7 +96,7 @@ async def test_an_answer_to_another_prompt_is_not_used(
 ) -> None:
     await bench.ask(claims(("It is dear.", [1])))
     changed = replace(ANSWER, repair="Answer in rhymes.")
-    for module in ("answer", "ask_model"):
+    for module in ("answer", "claims"):
         monkeypatch.setattr(f"engine.answer.{module}.ANSWER", changed)
     again = await bench.ask()
     assert (again.cached, again.prompt_version) == (False, changed.version)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engine.answer.answer import Answerer
-from engine.answer.ask_model import SHOWN_LENGTH
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer, Question
+from engine.answer.claims import SHOWN_LENGTH
 from engine.budget import Budget
 from engine.compose.models import ClaimChecker, ClientModels
 from engine.settings.models import ComposeSettings

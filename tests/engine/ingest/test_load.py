@@ -69,7 +69,7 @@ async def corpus(shelf: Shelf) -> Corpus:
 
 async def corpus_of(shelf: Shelf, name: str) -> Corpus:
     return await Corpora(shelf.database).ensure(
-        name, kind=Kind.TWEETS, language="simple", author=None, url_template=None
+        name, kind=Kind.TWEETS, language="simple", author=None
     )
 
 

@@ -52,7 +52,7 @@ class Archive:
     async def load(self, url: str, data: Path) -> None:
         database = await Database.open(url)
         corpus = await Corpora(database).ensure(
-            "archive", kind=Kind.TWEETS, language=self.language, author=None, url_template=None
+            "archive", kind=Kind.TWEETS, language=self.language, author=None
         )
         documents = Documents(database)
         loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)

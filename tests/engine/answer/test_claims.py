@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.ask_model import AnswerRequest, build_answer_request, read_claims
 from engine.answer.cited_answer import Claim, Passage, Question
+from engine.answer.claims import AnswerRequest, build_answer_request, read_claims
 from engine.compose.evidence import passage_line
 from engine.compose.select import source_passage
 from engine.values import DateKind, Flag

@@ -1,15 +1,11 @@
-"""Asking a model in one or two attempts, within a deadline; and what it is asked for an answer."""
+"""What a model is asked for an answer, and how the claims that it makes are read."""
 
-import asyncio
 import json
-import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Generic, TypeVar
 
 from engine.answer.cited_answer import (
     Claim,
@@ -21,23 +17,12 @@ from engine.answer.cited_answer import (
     split_citations,
     without_brackets,
 )
-from engine.llm.answer_json import find_objects
-from engine.llm.asking import (
-    ChatModel,
-    ModelQuestion,
-    Prompt,
-    ask_and_repair,
-    build_strict_schema,
-    compact_json,
-    list_of,
-)
-from engine.llm.wire import ChatAnswer
-from engine.messages import Message
+from engine.llm.answer_json import find_objects, list_entries, read_integer
+from engine.llm.asking import Prompt, build_strict_schema, compact_json, list_of
 from engine.search import describe_date
 from engine.text.chunks import split_sentences
 from engine.text.clean import without_links, without_markup
 from engine.text.snippet import one_line, visible_lines
-from engine.values import Corpus, Usage, add_usage
 
 ANSWER = Prompt(
     system="""\
@@ -111,12 +96,6 @@ EARLIER = 3  # questions of the thread
 _CONTEXT_LENGTH = 200
 _NAME_LENGTH = 60
 _CUT = "…"
-_INTEGER = re.compile(r"\D{0,12}(\d{1,4})\D{0,3}")
-UNREADABLE = Message("The model answered nothing that can be read.")
-logger = logging.getLogger("presagio.answer")
-
-T = TypeVar("T")
-Read = Callable[[str, Counter[str]], T | None]  # content and damage -> value, None if unusable
 
 
 def read_claims(
@@ -146,22 +125,6 @@ def read_claims(
     ):
         return ()
     return claims if claims or entries is not None else None
-
-
-def list_entries(text: str, *names: str, loose: Collection[str] = ()) -> list[object] | None:
-    """Return the list under one of some names in the last object that has one.
-
-    Of an answer that is cut off, what the list would hold: objects with all of `loose`.
-    """
-    parts: list[object] = []
-    whole: list[object] | None = None
-    for written in find_objects(text):
-        listed = next((written[name] for name in names if name in written), None)
-        if isinstance(listed, list):
-            whole = listed
-        elif loose and written.keys() >= set(loose):
-            parts.append(written)
-    return whole if whole is not None else parts or None
 
 
 def _read_claim(entry: object, texts: Sequence[str], damage: Counter[str]) -> Claim | None:
@@ -249,91 +212,3 @@ def shown_excerpt(text: str, wording: Wording, length: int) -> str:
     window = wording.window(text, length)
     before, after = (_CUT if cut else "" for cut in (window.before, window.after))
     return before + without_brackets(visible_lines(window.text, length)) + after
-
-
-def as_list(value: object) -> list[object]:
-    """Return a value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def read_integer(value: object) -> int | None:
-    """Return a whole number, given as such or in a text as "[3]" or "passage 3", or None."""
-    if isinstance(value, str):
-        digits = _INTEGER.fullmatch(value)
-        return int(digits[1]) if digits else None
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepModel:
-    """The model of one step, and the seconds that it has for all its attempts, if so few."""
-
-    model: ChatModel
-    seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOutcome(Generic[T]):
-    """What the model answered. Without a value, `failure` says why."""
-
-    value: T | None = None
-    usage: Usage | None = None
-    model: str | None = None
-    failure: Message | None = None
-    damage: Mapping[str, int] = field(default_factory=dict)
-
-
-async def ask_step(
-    step: StepModel,
-    prompt: Prompt,
-    content: str,
-    read: Read[T],
-    *,
-    corpora: Sequence[Corpus],
-    now: datetime,
-    satisfied: Callable[[T], bool] = lambda _: True,
-    purpose: str = "",
-) -> StepOutcome[T]:
-    """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
-
-    `purpose` is the name of the call in the ledger; "" names it after the step.
-    Never raises ModelError; raises what the ledger raises.
-    """
-    answers: list[ChatAnswer] = []
-    values: list[T] = []
-    damage: Counter[str] = Counter()
-
-    def parse(answer: ChatAnswer) -> bool:
-        answers.append(answer)
-        value = read(answer.content[:_LONGEST].rpartition("</think>")[2], damage)
-        if not answer.finished:
-            damage["unfinished"] += 1
-            value = value or None  # cut off before it began: not the same as nothing to say
-        if value is None:
-            damage["unreadable"] += 1
-        else:
-            values.append(value)
-        if faults := dict(+damage):
-            logger.warning("%s answered with damage: %s", answer.model, faults)
-        return value is not None and satisfied(value)
-
-    purpose = purpose or f"compose {prompt.schema['name']}"
-    question = ModelQuestion(prompt=prompt, content=content, corpora=corpora, purpose=purpose)
-    failure: Message | None = UNREADABLE
-    try:
-        async with asyncio.timeout(step.seconds):
-            if error := await ask_and_repair(step.model, question, parse, now=now):
-                failure = error.full_message
-    except TimeoutError:
-        if step.seconds is None:
-            raise
-        failure = Message("The model answered nothing within {seconds:g} s.", seconds=step.seconds)
-    return StepOutcome(
-        value=values[-1] if values else None,
-        usage=add_usage(answer.usage for answer in answers),
-        model=answers[-1].model if answers else None,
-        failure=None if values else failure,
-        damage=dict(+damage),
-    )
