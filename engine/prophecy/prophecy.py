@@ -151,9 +151,9 @@ class Prophet:
         )
         # The best few are compared by meaning in rerank mode, otherwise only if nobody judged them.
         compares = request.embeds and (mode is Mode.RERANK or not pool.verdict.scores)
-        if retrieved.rerank and compares:
+        if retrieved.reranker and compares:
             pool, scorer = await self._compare_best_texts(
-                corpus, request, retrieved.rerank, pool, scorer
+                corpus, request, retrieved.reranker, pool, scorer
             )
         async with self._one_at_a_time():
             return _build_prophecy(corpus, request, pool, scorer)
