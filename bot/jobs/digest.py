@@ -24,7 +24,7 @@ from bot.jobs.content import (
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Finds, Subscriptions
 from engine.chat import Chat, PostPicture
-from engine.corpora import default_corpus, resolve_corpus
+from engine.corpora import choose_default_corpus, resolve_corpus
 from engine.errors import CorpusNotFound, explain_error
 from engine.posting.choose import WINDOW, Selection, list_postable, select_finds
 from engine.posting.delivery import (
@@ -70,7 +70,7 @@ async def find_corpora(app: App, chats: Sequence[Chat]) -> Mapping[int, Corpus]:
             usable[chat.id] = (
                 resolve_corpus(corpora, chat.corpus)
                 if chat.corpus
-                else default_corpus(corpora, configured=app.settings.search.corpus)
+                else choose_default_corpus(corpora, configured=app.settings.search.corpus)
             )
     return usable
 

@@ -22,7 +22,7 @@ from engine.contracts.results import (
     SocialSnippet,
     result_of,
 )
-from engine.corpora import ALL, bound_corpora
+from engine.corpora import ALL, limit_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
@@ -99,7 +99,7 @@ async def _find_texts(
     names = _list_named_corpora(query, negated=False)
     unwanted = frozenset(_list_named_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
-        corpora, left_out = bound_corpora(await app.choose_corpora(ALL))
+        corpora, left_out = limit_corpora(await app.choose_corpora(ALL))
         every = [
             (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
             for corpus in corpora

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from bot.i18n.words import Words
 from bot.queries.find import answer_query, find
 from bot.web.listing import (
-    ON_A_PAGE,
+    ROWS_PER_PAGE,
     ArchiveEntry,
     LineOfYears,
     describe_entry,
@@ -70,7 +70,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
             return _send_json(query, answer, hits)
     nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
     page = max(read_whole_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
-    listed = hits[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    listed = hits[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE]
     return render_template(
         request,
         "search.html",
@@ -87,11 +87,11 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
         page=page,
         said=words.say(
             "{first}–{last} of {all}",
-            first=words.number(ON_A_PAGE * (page - 1) + 1),
-            last=words.number(ON_A_PAGE * (page - 1) + len(listed)),
+            first=words.number(ROWS_PER_PAGE * (page - 1) + 1),
+            last=words.number(ROWS_PER_PAGE * (page - 1) + len(listed)),
             all=words.number(len(hits)),
         ),
-        more=len(hits) > page * ON_A_PAGE,
+        more=len(hits) > page * ROWS_PER_PAGE,
         month_names=words.months,
         years=[]
         if listed or nothing

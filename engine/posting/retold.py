@@ -41,7 +41,9 @@ _LONGEST_READ = 16_000  # characters
 _LONGEST_ANSWER = 400  # tokens; a usual one has 20
 _CALL_SECONDS = 8.0
 _AT_ONCE = 4  # calls
-_MOST_A_DAY = 200  # calls of a process, for a sixth of a day's tokens as they are by default
+_MOST_CALLS_PER_DAY = (
+    200  # calls of a process, for a sixth of a day's tokens as they are by default
+)
 _MOST_KEPT = 1_000  # answers
 
 Key = TypeVar("Key")
@@ -234,7 +236,7 @@ class StoryComparer:
             return usable
 
         async with self._turns:
-            if self._count_calls(now) >= _MOST_A_DAY:
+            if self._count_calls(now) >= _MOST_CALLS_PER_DAY:
                 return ""
             asked = ModelQuestion(
                 prompt=RETELLINGS, content=question.content, corpora=[corpus], purpose=PURPOSE

@@ -208,7 +208,7 @@ async def test_nobody_waits_for_a_model_beyond_the_time_given(model: ModelServer
 async def test_nothing_is_sent_beyond_the_budget_or_the_calls_of_a_day(
     model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.posting.retold._MOST_A_DAY", 0)
+    monkeypatch.setattr("engine.posting.retold._MOST_CALLS_PER_DAY", 0)
     async with client_of(model) as client:
         assert await compare(StoryComparer(client)) is None
     monkeypatch.undo()
