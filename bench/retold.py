@@ -31,7 +31,7 @@ from engine.chat import Chat
 from engine.feeds.stories import words_of
 from engine.posting.choose import WINDOW, list_postable, remember_post, select_finds
 from engine.posting.delivery import PostedTweet, StoryFind, Subscription
-from engine.posting.retold import RetellingQuestion, build_question, tell_apart
+from engine.posting.retold import RetellingQuestion, assume_all_apart, build_question
 from engine.search import HitKind
 from tests.engine.posting.finds import find, hit, story
 
@@ -121,11 +121,11 @@ def replay(tellings: Sequence[Telling], feeds: Sequence[int], answer: Answer, ta
     day = own[0].came_at.replace(hour=_POST_AT, minute=0, second=0)
     while day < own[-1].came_at + _DAY:
         finds = [each.find for each in own if day - WINDOW < each.came_at <= day]
-        apart = tell_apart(finds, posted, day)
-        postable = list_postable(subscription, finds, posted, day, retold=apart)
+        apart = assume_all_apart(finds, posted, day)
+        postable = list_postable(subscription, finds, posted, day, first_stories=apart)
         question = build_question(postable, posted, day)
         retold = (question and answer(question)) or {}
-        selection = select_finds(subscription, finds, posted, day, retold=retold)
+        selection = select_finds(subscription, finds, posted, day, first_stories=retold)
         posted += [remember_post(each, day) for each in selection.selected]
         told.update(events[each.find.story.id] for each in selection.selected)
         # Days without news are skipped.

@@ -29,7 +29,7 @@ from db.migrate import check_migrations
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
 from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
-from engine.corpora import chosen_corpora, resolve_corpus
+from engine.corpora import choose_corpora, resolve_corpus
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.glossary.groups import fold_terms
 from engine.ingest.records import TableLayout
@@ -152,11 +152,11 @@ class App:
         )
 
     async def choose_corpora(self, name: str) -> list[Corpus]:
-        """Return the visible corpora that `engine.corpora.chosen_corpora` chooses for a name.
+        """Return the visible corpora that `engine.corpora.choose_corpora` chooses for a name.
 
         Raises CorpusNotFound, SeveralCorpora, StorageError.
         """
-        return chosen_corpora(
+        return choose_corpora(
             await self.corpora.list(), name, configured=self.settings.search.corpus
         )
 

@@ -148,14 +148,14 @@ def resolve_corpus(
 
     `corpora` are the visible ones; `name` is the one requested. Without a name, return the
     `configured` one, which must exist unless the request is limited to `kinds`; otherwise the only
-    one that `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and NotAnswerable
-    if the named corpus is of another kind.
+    one that `list_default_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and
+    NotAnswerable if the named corpus is of another kind.
     """
     name = name or ("" if kinds else configured)
     if name in without:
         raise CorpusNotFound(Message("Corpus {name} is left out by the query itself.", name=name))
     if name:
-        corpus = corpus_named(corpora, name)
+        corpus = find_corpus_named(corpora, name)
         if kinds and corpus.kind not in kinds:
             raise NotAnswerable(
                 Message(
@@ -167,7 +167,7 @@ def resolve_corpus(
                 fix=Message("Name another corpus, or another kind."),
             )
         return corpus
-    candidates = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
+    candidates = list_default_corpora(corpora, configured=configured, kinds=kinds, without=without)
     if len(candidates) > 1:
         names = ", ".join(corpus.name for corpus in candidates)
         raise SeveralCorpora(
@@ -177,7 +177,7 @@ def resolve_corpus(
     return candidates[0]
 
 
-def meant_corpora(
+def list_default_corpora(
     corpora: Sequence[Corpus],
     *,
     configured: str = "",
@@ -207,15 +207,15 @@ def meant_corpora(
     return [corpus for corpus in usable if corpus.kind is kind]
 
 
-def default_corpus(corpora: Sequence[Corpus], *, configured: str = "") -> Corpus:
+def choose_default_corpus(corpora: Sequence[Corpus], *, configured: str = "") -> Corpus:
     """Return the corpus of chats that were subscribed without naming one: the oldest that fits.
 
     There was only one then, and their posts go on when others are added. Raises CorpusNotFound.
     """
-    return min(meant_corpora(corpora, configured=configured), key=lambda corpus: corpus.id)
+    return min(list_default_corpora(corpora, configured=configured), key=lambda corpus: corpus.id)
 
 
-def chosen_corpora(
+def choose_corpora(
     corpora: Sequence[Corpus], name: str = "", *, configured: str = ""
 ) -> list[Corpus]:
     """Return the corpora for a request: every archive for "all", or the one of `resolve_corpus`.
@@ -232,9 +232,9 @@ def chosen_corpora(
     return [corpus for corpus in usable if corpus.role is CorpusRole.ARCHIVE] or usable
 
 
-def bound_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | None]:
-    """Return as many of the largest corpora as one search asks, in their order, and what is to be
-    said of the others."""
+def limit_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | None]:
+    """Return the largest corpora, as many as one search may cover, in the order given, and a notice
+    if others are left out."""
     if len(corpora) <= _MOST_AT_ONCE:
         return list(corpora), None
     largest = sorted(corpora, key=lambda corpus: (-corpus.documents, corpus.name))
@@ -247,7 +247,7 @@ def bound_corpora(corpora: Sequence[Corpus]) -> tuple[list[Corpus], Message | No
     return [corpus for corpus in corpora if corpus.name in names], notice
 
 
-def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
+def list_corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
     """Return all corpora of a kind; the demonstration only if alone. Raises CorpusNotFound."""
     same_kind = [corpus for corpus in corpora if corpus.kind is kind]
     if not same_kind:
@@ -257,7 +257,7 @@ def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
     ] or same_kind
 
 
-def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
+def find_corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
     """Return the corpus called `name`. Raises CorpusNotFound, which lists the existing ones."""
     for corpus in corpora:
         if corpus.name == name:
@@ -269,7 +269,7 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
     raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)
 
 
-def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
+def find_news_corpus(corpora: Sequence[Corpus]) -> Corpus:
     """Return the corpus of feed items. Raises CorpusNotFound if feeds have delivered none yet."""
     for corpus in corpora:
         if corpus.role is CorpusRole.NEWS:

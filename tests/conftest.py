@@ -357,7 +357,7 @@ def _patient() -> Iterator[None]:
     """Let searches take their time: soon they answer without their log, or by words alone."""
     with (
         patch("db.logs._PATIENCE", PATIENCE),
-        patch("engine.prophecy.meaning._PATIENCE", PATIENCE),
+        patch("engine.prophecy.meaning._QUERY_SECONDS", PATIENCE),
     ):
         yield
 

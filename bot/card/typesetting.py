@@ -27,7 +27,7 @@ _LONGEST_NOTE = 400
 _LONGEST_HEADLINE = 400
 _LONGEST_TEXT = {Shape.LINK: 800, Shape.CHAT: 1200}
 # Marks on one letter: languages need up to four, "zalgo" text has dozens.
-MARKS_IN_A_ROW = 4
+MARKS_PER_ROW = 4
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 # Format characters that change how their neighbours look and cannot reorder them: the two joiners,
 # the tags that spell regional flags, the signs of Arabic numbers.
@@ -298,6 +298,6 @@ def _drop_marks(text: str) -> str:
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
-        if marks <= MARKS_IN_A_ROW:
+        if marks <= MARKS_PER_ROW:
             pieces.append(character)
     return "".join(pieces)

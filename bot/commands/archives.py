@@ -25,7 +25,7 @@ from db.chat.chats import Waiting
 from db.corpus.corpora import Corpora
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
+from engine.corpora import ALL, USUAL, choose_corpora, list_default_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.posting.delivery import PostingMode
 from engine.values import Corpus, CorpusRole
@@ -159,7 +159,7 @@ async def ask_which(request: Request, app: App) -> Reply | Request:
             return reply_aside(
                 request, words.say("Choose above whose texts I search; then I answer this too.")
             )
-    fitting = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
+    fitting = list_default_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
     return Reply(
         words=words,
         text=words.say("Whose texts shall I search?"),
@@ -275,7 +275,7 @@ async def require_archive(request: Request, app: App) -> None:
     SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
     """
     corpora, name = await app.corpora.list(), app.archive_of(request.known_chat)
-    matching = chosen_corpora(corpora, name)
+    matching = choose_corpora(corpora, name)
     if len(matching) > 1:
         raise UsageError(
             request.words.say(
@@ -349,7 +349,7 @@ async def name_archive(chat: Chat, app: App, words: Words) -> str:
     """Return what a chat searches, as people read it."""
     name = app.archive_of(chat)
     try:
-        matching = chosen_corpora(await app.corpora.list(), name)
+        matching = choose_corpora(await app.corpora.list(), name)
     except SeveralCorpora:
         return words.say("asked for each time; /corpus NAME chooses one")
     except CorpusNotFound:

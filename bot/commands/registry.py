@@ -25,7 +25,7 @@ from bot.reply import Action, Reply, reply_aside
 from bot.request import Request, Trigger, traits_of
 from db.chat.answers import Answers
 from engine.chat import Answer
-from engine.corpora import meant_corpora
+from engine.corpora import list_default_corpora
 from engine.errors import CorpusNotFound, NoCorpora, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.text.clean import fold_case_and_accents
@@ -102,7 +102,7 @@ async def answer_about(
 
 async def _ask_which_archive(name: str, request: Request, app: App) -> Reply:
     """Ask which archive a channel searches, in words: a button would choose that of this chat."""
-    archives = meant_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
+    archives = list_default_corpora(await app.corpora.list(), configured=app.settings.search.corpus)
     choices = [f"/corpus {name} {archive.name}" for archive in archives[:_MAX_ARCHIVES]]
     which = request.words.say(
         "There are several archives. Choose that of {name} first: {commands}",

@@ -22,7 +22,7 @@ from bot.jobs.content import (
     content_from_json,
     content_to_json,
 )
-from bot.jobs.digest import count_unchosen, pictures_for, preview_selection, repeat_after
+from bot.jobs.digest import build_pictures, count_unchosen, preview_selection, read_repeat_after
 from bot.replies.buttons import WRITE, answer_button
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply, say_nothing_found, write_day
@@ -100,15 +100,15 @@ async def _post_current_finds(request: Request, app: App) -> Reply | None:
             compact=not request.known_chat.full_answers,
             writes=app.client is not None,
         )
-    decision = OwedPost(
+    post = OwedPost(
         subscription=subscription,
         key=f"today:{subscription.chat.id}:{request.event_id}",
         content=content_to_json(build_post_content(selection.selected, day)),
         selected=selection.selected,
-        **pictures_for(subscription, selection.selected),
+        **build_pictures(subscription, selection.selected),
         asked=True,
     )
-    await Outbox(app.database).decide([decision], now=request.now, repeated_after=repeat_after(app))
+    await Outbox(app.database).decide([post], now=request.now, repeat_after=read_repeat_after(app))
     return None  # the post is the answer, even if it was another one made meanwhile
 
 

@@ -11,7 +11,7 @@ from bot.jobs.troubles import ignore
 from db.model_cache import Ledger
 from db.posting.subscriptions import Finds, Stories, Subscriptions
 from engine.budget import BudgetSource, posts_in_pace, require_budget
-from engine.corpora import default_corpus
+from engine.corpora import choose_default_corpus
 from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
 from engine.feeds.feed import Story
 from engine.posting.choose import LEAST_PROMISE, PROMISE_HITS, WINDOW, measure_promise
@@ -124,7 +124,7 @@ class StorySearch:
             if name:
                 return await app.corpus(name)
             public = await app.public.corpora.list()
-            return default_corpus(public, configured=app.settings.search.corpus)
+            return choose_default_corpus(public, configured=app.settings.search.corpus)
         except CorpusNotFound as error:
             logger.debug("not searched: %s", error)
             return None

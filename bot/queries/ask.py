@@ -9,7 +9,7 @@ from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather_passages, read_period
-from engine.corpora import corpora_of_kind, meant_corpora
+from engine.corpora import list_corpora_of_kind, list_default_corpora
 from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
@@ -106,14 +106,14 @@ async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) 
     the kind.
     """
     if kind and not names:
-        return corpora_of_kind(await app.corpora.list(), kind)
+        return list_corpora_of_kind(await app.corpora.list(), kind)
     kinds = (kind,) if kind else ()
     try:
         return [await app.corpus(name, kinds=kinds) for name in dict.fromkeys(names or [""])]
     except SeveralCorpora:
         if names:
             raise
-        return meant_corpora(await app.corpora.list())
+        return list_default_corpora(await app.corpora.list())
 
 
 def _ask_logged(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:

@@ -18,7 +18,7 @@ from engine.compose.select import SAME_MEANING, extract_topic, internal_passages
 from engine.errors import ModelError
 from engine.ports import Embedder
 from engine.prophecy.headline import read_headline
-from engine.prophecy.meaning import HONEST, embedder_of, is_comparable, vector_of
+from engine.prophecy.meaning import LEAST_EMBEDDED_SHARE, embed_text, find_embedder, is_comparable
 from engine.search import Mode, SearchRequest
 from engine.values import Corpus
 from engine.vectors import Vector
@@ -118,12 +118,14 @@ async def stored_meaning(
         own = {p.hit.candidate.id: p for p in passages if p.corpus == corpus.name}
         keys = {key: passage_key(passage) for key, passage in own.items()}
         items = {key: place.item for key, p in own.items() if (place := p.hit.candidate.place)}
-        embedder = embedder_of(app.prophet.meaning, corpus)
+        embedder = find_embedder(app.prophet.meaning, corpus)
         space = embedder and await app.embeddings.space(corpus, embedder.name)
         if not (embedder and space and keys):
             continue
         stored.shares[corpus.name] = space.share
-        if space.share < HONEST:  # which texts have vectors already is a matter of chance
+        if (
+            space.share < LEAST_EMBEDDED_SHARE
+        ):  # which texts have vectors already is a matter of chance
             continue
         near = await app.embeddings.alike(corpus, space, list(keys), SAME_MEANING)
         # Parts of one item are alike because it is about one thing, yet each says something else.
@@ -144,6 +146,6 @@ async def stored_meaning(
 async def _embed_text(embedder: Embedder, text: str) -> Vector:
     """Return the vector of a text, or an empty one if the model fails, as retrieval then says."""
     try:
-        return await vector_of(embedder, text)
+        return await embed_text(embedder, text)
     except ModelError:
         return ()

@@ -22,11 +22,15 @@ from engine.contracts.results import (
     SocialSnippet,
     result_of,
 )
-from engine.corpora import ALL, bound_corpora
+from engine.corpora import ALL, limit_corpora
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.glossary.aliases import widen_query
 from engine.messages import Message
-from engine.prophecy.meaning import describe_partial_vectors, fetch_similarities, question_of
+from engine.prophecy.meaning import (
+    describe_partial_vectors,
+    fetch_similarities,
+    require_vector_query,
+)
 from engine.query.find import DEFAULT_LIMIT, Finder, FindMode, meant_by
 from engine.query.parser import parse_query
 from engine.query.query import Filter, Plan, Query
@@ -95,7 +99,7 @@ async def _find_texts(
     names = _list_named_corpora(query, negated=False)
     unwanted = frozenset(_list_named_corpora(query, negated=True))
     if corpus == ALL and not names and not unwanted:
-        corpora, left_out = bound_corpora(await app.choose_corpora(ALL))
+        corpora, left_out = limit_corpora(await app.choose_corpora(ALL))
         every = [
             (corpus, await answer_query(app, corpus, query, limit=limit, voice=voice, mode=mode))
             for corpus in corpora
@@ -163,18 +167,18 @@ async def _find_nearest(
         return _find_nothing(
             query, corpus, Message("There is no word whose meaning could be looked for.")
         )
-    question = await question_of(app.prophet.meaning, corpus, text)
-    if question is None:
+    vector_query = await require_vector_query(app.prophet.meaning, corpus, text)
+    if vector_query is None:
         return _find_nothing(query, corpus, Message("The model knows no word of this."))
     answer = await finder.nearest(
         corpus,
         query,
-        space=question.space,
-        vector=question.vector,
-        similarity=question.rate_similarity,
+        space=vector_query.space,
+        vector=vector_query.vector,
+        similarity=vector_query.rate_similarity,
         limit=limit,
     )
-    notice = describe_partial_vectors(question)
+    notice = describe_partial_vectors(vector_query)
     return replace(answer, notices=(*answer.notices, notice)) if notice else answer
 
 

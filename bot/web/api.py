@@ -44,7 +44,7 @@ from bot.web.shared_state import (
 from db.search.shown import ArchiveText, DocumentLookup, DocumentOrigin
 from engine.contracts.answers import ProphecyHit, QuestionAnswer, text_values
 from engine.contracts.results import DocumentAnswer, FindAnswer, FoundHit
-from engine.corpora import ALL, news_corpus
+from engine.corpora import ALL, find_news_corpus
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.ports import SearchIndex, VectorIndex
@@ -156,7 +156,7 @@ class Scope:
             corpora = await shared.choose_corpora(name, kind)
         else:
             try:
-                corpora = [news_corpus(await shared.app.corpora.list())]
+                corpora = [find_news_corpus(await shared.app.corpora.list())]
             except CorpusNotFound:
                 if tag in categories:
                     raise

@@ -17,7 +17,7 @@ from bot.web.api import DocumentOf, month_span
 from bot.web.examples import choose_examples, list_foretold_by, list_latest
 from bot.web.failures import nothing_here
 from bot.web.listing import (
-    ON_A_PAGE,
+    ROWS_PER_PAGE,
     ArchiveDay,
     ArchiveEntry,
     LineOfYears,
@@ -153,15 +153,15 @@ async def _show_month(
     day = day if day <= month_days else 0
     begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)
-    texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
+    texts = await lookup.list_texts(corpus, begins, ends, limit=ROWS_PER_PAGE + 1, offset=skipped)
     before, after = months[at - 1] if at else None, months[at + 1] if months[at + 1 :] else None
     return render_texts(
         request,
         corpus,
-        _group_by_day(texts[:ON_A_PAGE], corpus, words),
+        _group_by_day(texts[:ROWS_PER_PAGE], corpus, words),
         heading=words.month(year, month),
-        page=skipped // ON_A_PAGE + 1,
-        more=len(texts) > ON_A_PAGE,
+        page=skipped // ROWS_PER_PAGE + 1,
+        more=len(texts) > ROWS_PER_PAGE,
         month=months[at],
         beside=[
             other and (visitor.link(f"/corpora/{name}/{other.when.replace('-', '/')}"), other.name)
@@ -170,7 +170,7 @@ async def _show_month(
         years=years,
         month_days=month_days,
         values={"day": day} if day else {},
-        pages=0 if day else ceil(months[at].posts / ON_A_PAGE),
+        pages=0 if day else ceil(months[at].posts / ROWS_PER_PAGE),
     )
 
 
@@ -202,11 +202,11 @@ async def _show_liked(
     request: Request, shared: SharedOf, visitor: VisitorOf, name: str
 ) -> Response:
     corpus, words = await shared.app.corpora.get(name), visitor.words
-    skipped = min(count_skipped(request), _MOST_LIKED - ON_A_PAGE)
-    limit = min(skipped + ON_A_PAGE + 1, _MOST_LIKED)
+    skipped = min(count_skipped(request), _MOST_LIKED - ROWS_PER_PAGE)
+    limit = min(skipped + ROWS_PER_PAGE + 1, _MOST_LIKED)
     liked = await DocumentLookup(shared.app.database).list_most_liked(corpus, limit=limit)
     skipped = skipped if liked[skipped:] else 0
-    listed = liked[skipped : skipped + ON_A_PAGE]
+    listed = liked[skipped : skipped + ROWS_PER_PAGE]
     texts = [
         (
             replace(
@@ -224,8 +224,8 @@ async def _show_liked(
         heading=words.say("Most reactions"),
         intro=words.say("Likes, reposts and other reactions, added up."),
         by_year=sorted({when[:4] for when in await shared.count_months(corpus)}),
-        page=skipped // ON_A_PAGE + 1,
-        more=len(liked) > skipped + ON_A_PAGE,
+        page=skipped // ROWS_PER_PAGE + 1,
+        more=len(liked) > skipped + ROWS_PER_PAGE,
     )
 
 

@@ -19,7 +19,7 @@ from db.search.shown import ArchiveText
 from engine.search import Candidate
 from engine.values import Corpus, Flag
 
-ON_A_PAGE = 30
+ROWS_PER_PAGE = 30
 _LEVELS = 5
 _MAX_PARTS = 40  # of a line of time
 _MAX_TICKS = 5  # years that are named on it
@@ -184,7 +184,7 @@ def render_texts(
         first_id=first.id if first else "",
         page=page,
         more=more,
-        before=ON_A_PAGE * (page - 1),
+        before=ROWS_PER_PAGE * (page - 1),
         **usual | shown,
     )
 
@@ -192,7 +192,7 @@ def render_texts(
 def count_skipped(request: Request) -> int:
     """Return how many texts stand on the pages before the one that is asked for."""
     page = max(read_whole_number(request, "page", digits=5), 1)
-    return min((page - 1) * ON_A_PAGE, _FARTHEST)
+    return min((page - 1) * ROWS_PER_PAGE, _FARTHEST)
 
 
 async def list_years(shared: SharedState, corpus: Corpus, words: Words) -> list[YearView]:

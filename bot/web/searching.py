@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from bot.i18n.words import Words
 from bot.queries.find import answer_query, find
 from bot.web.listing import (
-    ON_A_PAGE,
+    ROWS_PER_PAGE,
     ArchiveEntry,
     LineOfYears,
     describe_entry,
@@ -70,7 +70,7 @@ async def _show_search(request: Request, shared: SharedOf, visitor: VisitorOf) -
     nothing = answer is not None and not hits and answer.plan is not Plan.NOTHING
     page = max(read_whole_number(request, "page", digits=_MAX_PAGE_DIGITS), 1)
     texts: dict[str, Any] = {"entries": [], "years": []}
-    if answer and hits[(page - 1) * ON_A_PAGE :]:
+    if answer and hits[(page - 1) * ROWS_PER_PAGE :]:
         texts = await _describe_page(shared, answer, hits, page, words)
     elif answer and nothing:
         texts["wanted"] = await _count_parts(shared, answer, words)
@@ -99,7 +99,7 @@ async def _describe_page(
     shared: SharedState, answer: QueryAnswer, hits: Sequence[FindHit], page: int, words: Words
 ) -> dict[str, Any]:
     """Return what the template shows of a page of hits. Raises StorageError."""
-    begins, ends = (page - 1) * ON_A_PAGE, page * ON_A_PAGE
+    begins, ends = (page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE
     listed = hits[begins:ends]
     return {
         "entries": await _describe_hits(shared, answer, listed, words),

@@ -38,7 +38,7 @@ from db.pool import Database
 from db.search.shown import DocumentLookup
 from engine.budget import BudgetSource
 from engine.compose.composition import Composition
-from engine.corpora import ALL, corpora_of_kind, corpus_named
+from engine.corpora import ALL, find_corpus_named, list_corpora_of_kind
 from engine.errors import SeveralCorpora
 from engine.messages import Message
 from engine.prophecy.prophecy import Prophet, prophesy_from_all
@@ -47,7 +47,7 @@ from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
 _LONGEST_SEARCH = 10.0  # seconds for whoever has no key, with the wait for its turn
-_REQUESTS_A_SECOND = 10  # as which a second of searching counts
+_REQUESTS_PER_SECOND = 10  # as which a second of searching counts
 _MAX_KEPT = 1000  # values
 Value = TypeVar("Value")
 
@@ -75,7 +75,7 @@ class ShownCorpora(Corpora):
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
-        return corpus_named(await self.list(), name)
+        return find_corpus_named(await self.list(), name)
 
 
 @dataclass(slots=True)
@@ -173,7 +173,7 @@ class SharedState:
             corpora = await self.app.choose_corpora(name)
         except SeveralCorpora:
             corpora = await self.app.choose_corpora(ALL)
-        return corpora_of_kind(corpora, kind) if kind else corpora
+        return list_corpora_of_kind(corpora, kind) if kind else corpora
 
     async def count_months(self, corpus: Corpus) -> Mapping[str, int]:
         """Return the months in which there are texts ("2015-03"), with their number, which may be
@@ -230,7 +230,7 @@ async def take_turn(request: Request, shared: SharedOf) -> AsyncIterator[None]:
                 yield
             finally:
                 ended = shared.clock()
-                shared.requests.charge(address, (ended - started) * _REQUESTS_A_SECOND, ended)
+                shared.requests.charge(address, (ended - started) * _REQUESTS_PER_SECOND, ended)
     except TimeoutError:
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE,

@@ -19,7 +19,7 @@ from bot.replies.dates import read_date
 from bot.reply import MAX_HITS
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedState
-from engine.corpora import ALL, chosen_corpora, meant_corpora
+from engine.corpora import ALL, choose_corpora, list_default_corpora
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
@@ -189,13 +189,13 @@ async def list_choices(
     ]
     corpora.sort(key=lambda corpus: corpus.role is CorpusRole.DEMONSTRATION)
     if may_be_all and name == ALL:
-        every = chosen_corpora(corpora, ALL)
+        every = choose_corpora(corpora, ALL)
         return corpora, ALL if len(every) > 1 else every[0].name
     if name or len(corpora) < 2:
         return corpora, (await shared.app.corpus(name)).name
-    meant = meant_corpora(corpora, configured=shared.settings.search.corpus)
-    spoken = [corpus for corpus in meant if language in list_languages(corpus)]
-    best = max(spoken or meant, key=lambda corpus: (corpus.documents, corpus.name))
+    fitting = list_default_corpora(corpora, configured=shared.settings.search.corpus)
+    spoken = [corpus for corpus in fitting if language in list_languages(corpus)]
+    best = max(spoken or fitting, key=lambda corpus: (corpus.documents, corpus.name))
     return corpora, best.name
 
 

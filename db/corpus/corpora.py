@@ -17,7 +17,7 @@ from db.connection import (
 )
 from db.lease import Lease
 from db.pool import Database, Store
-from engine.corpora import ALL, USUAL, ArchiveSummary, corpus_named, role_of_new
+from engine.corpora import ALL, USUAL, ArchiveSummary, find_corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
 from engine.values import Corpus, Kind
@@ -193,7 +193,7 @@ class Corpora(Store, sql="corpora"):
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
-        return corpus_named(await self.list(), name)
+        return find_corpus_named(await self.list(), name)
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, sorted by name."""
@@ -240,7 +240,7 @@ class Corpora(Store, sql="corpora"):
                 if has_postings(kind, average_length=0):
                     await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
-        corpus = corpus_named([read_row(Corpus, row) for row in rows], name)
+        corpus = find_corpus_named([read_row(Corpus, row) for row in rows], name)
         return _require_agreement(corpus, kind=kind, language=language)
 
     async def change(

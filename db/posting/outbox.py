@@ -21,7 +21,7 @@ from db.pool import Store
 from db.posting.subscriptions import read_posted
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
-from engine.posting.choose import RETOLD_AFTER, has_duplicate_story, list_good_hits
+from engine.posting.choose import REPEAT_AFTER, RETOLD_AFTER, has_duplicate_story, list_good_hits
 from engine.posting.delivery import (
     Delivery,
     LeasedDelivery,
@@ -35,7 +35,6 @@ from engine.posting.delivery import (
 )
 
 _PACE = timedelta(seconds=1)  # between two messages in one chat
-_REPEATED_AFTER = timedelta(days=180)
 _SETTLED_KEPT = timedelta(days=90)
 _POSTED_KEPT = timedelta(days=2 * 365)  # longer than tweets are kept from being repeated
 _DATES_KEPT = timedelta(days=30)
@@ -192,7 +191,7 @@ class Outbox(Store, sql="posting"):
         decisions: Sequence[OwedPost],
         *,
         now: datetime,
-        repeated_after: timedelta = _REPEATED_AFTER,
+        repeat_after: timedelta = REPEAT_AFTER,
     ) -> list[bool]:
         """Store decisions in one transaction, and return which ones could still be made.
 
@@ -200,14 +199,14 @@ class Outbox(Store, sql="posting"):
         chats until the transaction ends. Left out are decisions for chats that are gone or whose
         subscription has changed; those whose date or key was used before; and those about a story
         that was posted in the chat meanwhile, also in the words of another feed, or a tweet that
-        was within `repeated_after`: if the post is still due, the next round chooses again.
+        was within `repeat_after`: if the post is still due, the next round chooses again.
         """
         if not decisions:
             return []
         chats = [decision.subscription.chat.id for decision in decisions]
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_chats"], chats)
-            possible = await _find_possible_posts(connection, decisions, now - repeated_after)
+            possible = await _find_possible_posts(connection, decisions, now - repeat_after)
             possible -= await _find_retold(connection, decisions, now)
             possible = await _close_dates(connection, decisions, possible, now)
             made = [decision for n, decision in enumerate(decisions) if n in possible]

@@ -46,7 +46,7 @@ _RANGE = 8000
 # are longer. Thresholds guessed from these let the fewest real tweets through.
 _LENGTHS = (0.7, 0.9, 1.15, 1.4, 1.8)
 # About how many documents pass a threshold for each that is returned.
-_PASSING_A_HIT = 4
+_PASSING_PER_HIT = 4
 # If too few documents pass a threshold, the next guess is made for a share that is smaller in
 # proportion and by _OVERSHOOT more, and falls at least by _STEP: a few rounds reach the plain OR.
 _OVERSHOOT = 1.5
@@ -263,7 +263,7 @@ class LexicalIndex(Readings):
         )
         if filters.require or filters.exclude:
             share = await self._estimate_passing_share(connection, corpus, filters)
-        matching = min(ranking.estimated_postings, _PASSING_A_HIT * ranking.limit / share)
+        matching = min(ranking.estimated_postings, _PASSING_PER_HIT * ranking.limit / share)
         few_dates = filters.since is not None and dated * corpus.documents < matching
         return share, few_dates
 

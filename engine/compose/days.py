@@ -45,7 +45,7 @@ _NUMBER = r"(?:[12]\d|3[01]|0?[1-9])"
 _DAY = rf"(?P<day>{_NUMBER})"
 _JAPANESE_DAY = rf"(?:{_DAY}日)?"
 _ORDINAL = r"(?:st|nd|rd|th|er|º|\.)?"
-_DAYS_A_MONTH = 30.44
+_DAYS_PER_MONTH = 30.44
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -187,8 +187,8 @@ class Days:
         leeway = 3 if days % 7 == 0 else 0  # "two weeks later"
         gaps = list(range(days - leeway, days + leeway + 1))
         if not days:
-            near = range(int((months - 1) * _DAYS_A_MONTH), int((months + 1) * _DAYS_A_MONTH))
-            gaps = [gap for gap in near if gap > 0 and round(gap / _DAYS_A_MONTH) == months]
+            near = range(int((months - 1) * _DAYS_PER_MONTH), int((months + 1) * _DAYS_PER_MONTH))
+            gaps = [gap for gap in near if gap > 0 and round(gap / _DAYS_PER_MONTH) == months]
         if any(day + gap in self.ordinals for day in self.ordinals for gap in gaps):
             return True
         years, rest = divmod(months, 12)

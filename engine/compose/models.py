@@ -66,7 +66,7 @@ _LONGEST_ANSWERS = {  # tokens
     StepName.WRITE: WRITE_TOKENS,
     StepName.CHECK: CHECK_TOKENS,
 }
-_CHARACTERS_A_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 4
 _INSTRUCTIONS = 600  # tokens of a system prompt
 
 
@@ -138,7 +138,7 @@ class ClientModels:
             StepName.WRITE: MAX_FACTS * 800,
             StepName.CHECK: evidence,
         }
-        return characters[name] // _CHARACTERS_A_TOKEN + _INSTRUCTIONS
+        return characters[name] // _CHARACTERS_PER_TOKEN + _INSTRUCTIONS
 
 
 class ClaimChecker:

@@ -22,7 +22,7 @@ from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 from engine.errors import FetchFailed, FetchTimeout, FetchTooLarge, SettingsError
 from engine.fetch import Fetched, FetchLimits, shown_host
 from engine.fetch.faults import (
-    PIECES_A_TURN,
+    PIECES_PER_TURN,
     CountingBackend,
     MeteredStream,
     Pieces,
@@ -299,7 +299,7 @@ class Fetcher(Closable):
                 if not limits.is_cut:
                     raise
                 break
-            if pieces.add(len(piece)) % PIECES_A_TURN == 0:
+            if pieces.add(len(piece)) % PIECES_PER_TURN == 0:
                 await self._turns.wait()
         return Fetched(
             url=str(response.url),

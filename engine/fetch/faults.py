@@ -27,8 +27,8 @@ _MAX_HEADS = 10  # informational answers and the final one
 _HEAD_BYTES = 65_536  # all of them together
 _HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes read per turn
 _FREE_PIECES = 1_000  # this many may be of any size
-_BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line send more
-PIECES_A_TURN = 32
+_BYTES_PER_PIECE = 64  # the mean from there on; servers that write line by line send more
+PIECES_PER_TURN = 32
 
 _STATUS_LINE = b"\nHTTP/"
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -64,7 +64,7 @@ class Pieces:
         """Count one piece of `size` bytes; return the number so far. Raises FetchFailed."""
         self._pieces += 1
         self._bytes += size
-        if self._pieces > _FREE_PIECES + self._bytes // _BYTES_A_PIECE:
+        if self._pieces > _FREE_PIECES + self._bytes // _BYTES_PER_PIECE:
             raise too_many_pieces(self._host)
         return self._pieces
 

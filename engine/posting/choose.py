@@ -33,7 +33,7 @@ _FEWEST_IN_COMMON = 4
 _ORDER = {kind: number for number, kind in enumerate(HitKind)}
 # That something has happened before is told at most once in this time.
 _EARLIER_CASE_EVERY = timedelta(days=7)
-AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
+REPEAT_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
 # A story is not told again in the words of another feed within this time.
 RETOLD_AFTER = timedelta(days=31)
 # Papers head one piece of news so differently that in one pair of thirteen the words are nearly the
@@ -42,7 +42,7 @@ _FOLLOWED_FOR = timedelta(days=3)
 _FEWEST_SHARED = 3  # words and tweets together
 _DUPLICATE_RATIO = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 _COMPARED_CHARACTERS = 5_000
-_NOTHING_RETOLD: Mapping[int, int] = MappingProxyType({})
+_NOTHING_COMPARED: Mapping[int, int] = MappingProxyType({})
 
 
 def measure_promise(prophecy: Prophecy) -> float:
@@ -149,17 +149,18 @@ def select_finds(
     already_posted: Sequence[PostedTweet],
     now: datetime,
     *,
-    again_after: timedelta = AGAIN_AFTER,
-    retold: Mapping[int, int] = _NOTHING_RETOLD,
+    repeat_after: timedelta = REPEAT_AFTER,
+    first_stories: Mapping[int, int] = _NOTHING_COMPARED,
 ) -> Selection:
     """Select the finds that the chat is told at `now`, at most `subscription.best`.
 
     Judged finds come before unjudged ones, then the better judgment, earlier cases after others,
     then the better score, then the older story. `already_posted` is what the chat was told before;
-    if it was told the best hit of a find recently, the next good hit is posted instead. `retold`
-    holds the ids of stories that a model compared, each with that of the first that tells the same.
+    if it was told the best hit of a find recently, the next good hit is posted instead.
+    `first_stories` maps each story that a model compared to the first that tells the same, which
+    may be itself; both are ids.
     """
-    history = _PostHistory(already_posted, now - again_after, now, retold)
+    history = _PostHistory(already_posted, now - repeat_after, now, first_stories)
     selected: list[SelectedFind] = []
     rejected: list[RejectedFind] = []
     for find in sorted(finds, key=_build_merit_key):
@@ -180,14 +181,14 @@ def list_postable(
     already_posted: Sequence[PostedTweet],
     now: datetime,
     *,
-    again_after: timedelta = AGAIN_AFTER,
-    retold: Mapping[int, int] = _NOTHING_RETOLD,
+    repeat_after: timedelta = REPEAT_AFTER,
+    first_stories: Mapping[int, int] = _NOTHING_COMPARED,
 ) -> tuple[StoryFind, ...]:
     """Return the finds that the chat would be told if each were the only one, best first.
 
     Any of them may be posted once another one is left out. The arguments are as in `select_finds`.
     """
-    history = _PostHistory(already_posted, now - again_after, now, retold)
+    history = _PostHistory(already_posted, now - repeat_after, now, first_stories)
     return tuple(
         find
         for find in sorted(finds, key=_build_merit_key)
@@ -307,11 +308,11 @@ class _PostHistory:
         posted: Sequence[PostedTweet],
         since: datetime,
         now: datetime,
-        retold: Mapping[int, int],
+        first_stories: Mapping[int, int],
     ) -> None:
         recent = [post for post in posted if post.posted_at > since]
         self._now = now
-        self._retold = retold
+        self._first_stories = first_stories
         self._story_ids = {post.story_id for post in posted}
         self._stories = [post for post in posted if post.posted_at > now - RETOLD_AFTER]
         self._ids = {(post.corpus, post.external_id) for post in recent}
@@ -327,7 +328,7 @@ class _PostHistory:
     def has_duplicate(self, find: StoryFind) -> bool:
         """Tell whether the chat was told the same news as another story, of another feed."""
         apart = self.list_apart(find)
-        same = self._retold.keys() - apart if find.story.id in self._retold else ()
+        same = self._first_stories.keys() - apart if find.story.id in self._first_stories else ()
         return any(
             posted.story_id in same or has_duplicate_story(find, posted, self._now, apart=apart)
             for posted in self._stories
@@ -335,8 +336,10 @@ class _PostHistory:
 
     def list_apart(self, find: StoryFind) -> frozenset[int]:
         """Return the ids of the stories that a model compared with the find's, and told apart."""
-        first = self._retold.get(find.story.id)
-        return frozenset(story for story, of in self._retold.items() if first not in {None, of})
+        own_first = self._first_stories.get(find.story.id)
+        return frozenset(
+            story for story, first in self._first_stories.items() if own_first not in {None, first}
+        )
 
     def check_repetition(self, find: StoryFind, hit: Hit) -> RejectionReason | None:
         """Return why the chat has been told as much before, or None."""

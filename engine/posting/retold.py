@@ -41,7 +41,9 @@ _LONGEST_READ = 16_000  # characters
 _LONGEST_ANSWER = 400  # tokens; a usual one has 20
 _CALL_SECONDS = 8.0
 _AT_ONCE = 4  # calls
-_MOST_A_DAY = 200  # calls of a process, for a sixth of a day's tokens as they are by default
+_MOST_CALLS_PER_DAY = (
+    200  # calls of a process, for a sixth of a day's tokens as they are by default
+)
 _MOST_KEPT = 1_000  # answers
 
 Key = TypeVar("Key")
@@ -141,10 +143,10 @@ def build_question(
     return RetellingQuestion(told, new) if new and len(told) + len(new) > 1 else None
 
 
-def tell_apart(
+def assume_all_apart(
     finds: Sequence[StoryFind], posted: Sequence[PostedTweet], now: datetime
 ) -> Mapping[int, int]:
-    """Return what the model answers when it tells all stories apart."""
+    """Return the answer of a model to which no two stories are the same."""
     recent = _list_recent(finds, posted, now)
     ids = {find.story.id for find in finds} | {post.story_id for post in recent}
     return {story: story for story in ids if story is not None}
@@ -186,19 +188,19 @@ class StoryComparer:
         self._asked = 0  # on that day
 
     async def compare(
-        self, question: RetellingQuestion, corpus: Corpus, *, until: float, now: datetime
+        self, question: RetellingQuestion, corpus: Corpus, *, deadline: float, now: datetime
     ) -> Mapping[int, int] | None:
         """Return for each story of a question the first that tells the same, by their ids.
 
         `corpus` is the one that was searched for the headlines: what the model may not read of it,
-        it is not told of either. Returns None if the model does not answer, or not before `until`
-        by the clock of the event loop. Raises what the ledger raises.
+        it is not told of either. Returns None if the model does not answer, or not before the
+        `deadline` by the clock of the event loop. Raises what the ledger raises.
         """
         key = sha256(f"{corpus.name}\n{question.content}".encode()).hexdigest()
         content = self._answers.get(key, "")
-        if not content and asyncio.get_running_loop().time() < until:
+        if not content and asyncio.get_running_loop().time() < deadline:
             try:
-                async with asyncio.timeout_at(until):
+                async with asyncio.timeout_at(deadline):
                     content = await self._flights.run(
                         key, lambda: self._ask_model(question, corpus, key, now)
                     )
@@ -234,7 +236,7 @@ class StoryComparer:
             return usable
 
         async with self._turns:
-            if self._count_calls(now) >= _MOST_A_DAY:
+            if self._count_calls(now) >= _MOST_CALLS_PER_DAY:
                 return ""
             asked = ModelQuestion(
                 prompt=RETELLINGS, content=question.content, corpora=[corpus], purpose=PURPOSE

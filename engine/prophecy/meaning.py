@@ -30,13 +30,13 @@ from engine.values import Closable, Corpus
 from engine.vectors import SCALES, TUNED, Vector, VectorSpace, format_percent
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
-_LONGEST_QUESTION = 1000  # characters
-_PATIENCE = 4.0  # seconds for the vector of a headline: later, words alone answer
+_LONGEST_QUERY = 1000  # characters
+_QUERY_SECONDS = 4.0  # for the vector of a headline: later, words alone answer
 # Share of a corpus' documents that must be embedded before it is searched by meaning by default:
 # a document without a vector is not found by meaning, and counts as dissimilar.
-HONEST = 0.9
-_AT_ONCE = 8  # texts, which are stored together
-_BEST = 24  # texts that are compared
+LEAST_EMBEDDED_SHARE = 0.9
+_BATCH = 8  # texts that are embedded and stored together
+_COMPARED_TEXTS = 24  # the best by words, unless the caller says otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class HeadlineReranker(Closable):
         *,
         best: int | None = None,
     ) -> None:
-        self.best = best or _BEST  # the number of best texts to compare
+        self.best = best or _COMPARED_TEXTS  # how many of the best texts are compared
         self._embedder = embedder
         self._vectors = vectors
         self._settings = settings or SearchSettings()
@@ -243,13 +243,13 @@ class HeadlineReranker(Closable):
         """Return the vector of the headline; make and store those that the texts lack."""
         async with self._alone:
             begun.set()
-            vector = await embedder.embed_query(headline[:_LONGEST_QUESTION])
+            vector = await embedder.embed_query(headline[:_LONGEST_QUERY])
             if not any(vector):
                 return vector
             model_id = await self._vectors.prepare(embedder.name, len(vector))
             missing = await self._vectors.find_unembedded(corpus, model_id, numbers)
             in_order = sorted(missing, key=lambda document: numbers.index(document.id))
-            for some in split_batches(in_order, _AT_ONCE):
+            for some in split_batches(in_order, _BATCH):
                 vectors = await embed_batch(embedder, some)
                 await self._vectors.store(corpus, model_id, vectors)
         return vector
@@ -274,27 +274,27 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorQuestion:
-    """A text as a vector, and the vectors to compare it with."""
+class VectorQuery:
+    """A text as a vector, and the stored vectors to compare it with."""
 
     corpus: Corpus
     space: VectorSpace
     vector: Vector
     vectors: VectorIndex
 
-    async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
+    async def find_nearest(self, filters: Filters, limit: int) -> dict[int, float]:
         """Return the cosines of the nearest `limit` documents by id, nearest first."""
         return dict(
             await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
         )
 
-    async def cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
+    async def read_cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
         """Return the cosine of each of `ids` that has a vector."""
         if not ids:
             return {}
         return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
 
-    def similarity(self, cosine: float | None) -> float | None:
+    def calibrate(self, cosine: float | None) -> float | None:
         """Return a cosine as a calibrated similarity, 0..1, or None if there is no scale.
 
         A corpus that is too small for a scale of its own uses the model's.
@@ -304,16 +304,19 @@ class VectorQuestion:
 
     def rate_similarity(self, cosine: float) -> float:
         """Return the similarity, or the cosine itself if there is no scale."""
-        similarity = self.similarity(cosine)
+        similarity = self.calibrate(cosine)
         return min(1.0, max(0.0, cosine)) if similarity is None else similarity
 
 
-async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
-    """Return a text as a question to the vectors of a corpus, or None if its vector is zero.
+async def require_vector_query(
+    meaning: Meaning | None, corpus: Corpus, text: str
+) -> VectorQuery | None:
+    """Return the vector query for a text, or None if the text means nothing to the model.
 
-    Raises NotAnswerable if there is no model or no vector, and what the model raises.
+    Raises NotAnswerable if there is no model, or if no text of the corpus has a vector; and what
+    the model raises.
     """
-    embedder = embedder_of(meaning, corpus)
+    embedder = find_embedder(meaning, corpus)
     if meaning is None or embedder is None:
         raise NotAnswerable(
             Message("No embeddings are set up."),
@@ -325,91 +328,95 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
             Message("{corpus} has no vectors yet.", corpus=corpus.name),
             fix=for_operators(Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name)),
         )
-    vector = await vector_of(embedder, text)
+    vector = await embed_text(embedder, text)
     if not is_comparable(vector, space):
         return None
-    return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+    return VectorQuery(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnlyWords:
+class WordsAlone:
     """The decision to search by words alone: why, and what may compare the best few later."""
 
     notice: Message | None = None
-    rerank: HeadlineReranker | None = None
+    reranker: HeadlineReranker | None = None
 
 
-async def question_or_words(
+async def choose_vector_query(
     meaning: Meaning | None, corpus: Corpus, text: str, mode: Mode | None
-) -> VectorQuestion | OnlyWords:
-    """Return the question, or OnlyWords, with a notice if meaning was requested."""
+) -> VectorQuery | WordsAlone:
+    """Return the vector query for a text, or the decision to search by words alone.
+
+    `mode` None means whatever the corpus allows; if it asks for meaning and there is none, a notice
+    says why.
+    """
     if mode is Mode.LEXICAL:
-        return OnlyWords()
-    wanted, embedder = mode is not None, embedder_of(meaning, corpus)
+        return WordsAlone()
+    wanted, embedder = mode is not None, find_embedder(meaning, corpus)
     if meaning is None or embedder is None:
-        return OnlyWords(notice=_NO_EMBEDDINGS if wanted else None)
+        return WordsAlone(notice=_NO_EMBEDDINGS if wanted else None)
     space = await meaning.vectors.space(corpus, embedder.name)
-    few = space is None or space.share < HONEST
+    few = space is None or space.share < LEAST_EMBEDDED_SHARE
     if few and mode is not Mode.HYBRID and (meaning.reranker or not wanted):
-        return OnlyWords(rerank=meaning.reranker)
+        return WordsAlone(reranker=meaning.reranker)
     if space is None:
         none = Message("Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name)
-        return OnlyWords(notice=none)
-    return await _embed_question(meaning, embedder, corpus, text, space)
+        return WordsAlone(notice=none)
+    return await _embed_vector_query(meaning, embedder, corpus, text, space)
 
 
-async def _embed_question(
+async def _embed_vector_query(
     meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
-) -> VectorQuestion | OnlyWords:
-    """Return the question, or OnlyWords with the reason why the model gives no vector."""
+) -> VectorQuery | WordsAlone:
+    """Return the vector query, or WordsAlone with the reason why the model gives no vector."""
     try:
-        vector = await vector_of(embedder, text)
+        vector = await embed_text(embedder, text)
     except ModelError as error:
-        return OnlyWords(
+        return WordsAlone(
             notice=Message("Searched by words alone: {reason}", reason=error.full_message)
         )
     if is_comparable(vector, space):
-        return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+        return VectorQuery(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
     if not any(vector):  # the text means nothing to the model
-        return OnlyWords()
+        return WordsAlone()
     changed = Message(
         "Searched by words alone: {model} has changed the length of its vectors.",
         model=embedder.name,
     )
-    return OnlyWords(notice=changed)
+    return WordsAlone(notice=changed)
 
 
 async def fetch_similarities(
     meaning: Meaning | None, corpus: Corpus, text: str, best_first: Sequence[Candidate]
 ) -> Mapping[int, float]:
-    """Return the known similarities of texts to a question, by id.
+    """Return the similarities of texts to a question, by id, as far as they are known.
 
     If the corpus is not embedded, the best few texts are embedded on the fly. Raises what
-    `question_of` raises, and the errors of storage ports.
+    `require_vector_query` raises, and the errors of storage ports.
     """
-    embedder = embedder_of(meaning, corpus)
+    embedder = find_embedder(meaning, corpus)
     if meaning and embedder and meaning.reranker:
         space = await meaning.vectors.space(corpus, embedder.name)
-        if space is None or space.share < HONEST:
+        if space is None or space.share < LEAST_EMBEDDED_SHARE:
             compared = await meaning.reranker.compare(corpus, text, best_first)
             return compared.similarity if compared else {}
-    question = await question_of(meaning, corpus, text)
-    if question is None:
+    query = await require_vector_query(meaning, corpus, text)
+    if query is None:
         return {}
-    cosines = await question.cosines([document_id.id for document_id in best_first])
-    return {near: question.rate_similarity(cosine) for near, cosine in cosines.items()}
+    cosines = await query.read_cosines([candidate.id for candidate in best_first])
+    return {number: query.rate_similarity(cosine) for number, cosine in cosines.items()}
 
 
-def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
+def find_embedder(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
     """Return the embedder for a corpus, or None if it makes no vectors."""
     embedder = meaning.embedder(corpus) if meaning else None
     return None if embedder is None or embedder.dimensions == 0 else embedder
 
 
-def describe_partial_vectors(question: VectorQuestion) -> Message | None:
+def describe_partial_vectors(query: VectorQuery) -> Message | None:
     """Return the notice that some texts have no vectors, or None if nearly all have."""
-    space, corpus = question.space, question.corpus.name
-    if space.share >= HONEST:
+    space, corpus = query.space, query.corpus.name
+    if space.share >= LEAST_EMBEDDED_SHARE:
         return None
     message = Message(
         "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
@@ -424,12 +431,15 @@ def is_comparable(vector: Vector, space: VectorSpace) -> bool:
     return any(vector) and len(vector) == space.dimensions
 
 
-async def vector_of(embedder: Embedder, text: str) -> Vector:
-    """Return the vector of a question. Raises ModelError and whatever else the model raises."""
+async def embed_text(embedder: Embedder, text: str) -> Vector:
+    """Return the vector of a text to search for, in good time.
+
+    Raises ModelError, also if the vector is late, and whatever else the model raises.
+    """
     try:
-        async with asyncio.timeout(_PATIENCE):
-            return await embedder.embed_query(text[:_LONGEST_QUESTION])
+        async with asyncio.timeout(_QUERY_SECONDS):
+            return await embedder.embed_query(text[:_LONGEST_QUERY])
     except TimeoutError as exc:
         raise ModelUnreachable(
-            Message("What was asked was not embedded within {seconds:g} s.", seconds=_PATIENCE)
+            Message("What was asked was not embedded within {seconds:g} s.", seconds=_QUERY_SECONDS)
         ) from exc

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from engine.corpora import bound_corpora, outdated_notice
+from engine.corpora import limit_corpora, outdated_notice
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.meaning import Comparison, HeadlineReranker, Meaning, predict_finds
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 NO_MODEL = Message("Not judged: no language model is set up.")
 NOT_ASKED = Message("Not judged, as asked.")
-_DAYS_A_MONTH = 30.44
-_SAME_EVENT = timedelta(days=7)  # within which two texts are about it
+_DAYS_PER_MONTH = 30.44
+_SAME_EVENT_SPAN = timedelta(days=7)  # two reports of an event are within it
 _OLD_NEWS_AGE = timedelta(days=30)
-_AT_ONCE = 4  # corpora of one headline; each asks the database several questions at once
+_CORPORA_AT_ONCE = 4  # of one headline; each asks the database several questions at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class Prophet:
         reranker = self.meaning.reranker if self.meaning and request.embeds else None
         unjudged = self.judge is None or not request.judged
         if reranker and mode is not Mode.LEXICAL and (unjudged or mode is Mode.RERANK):
-            reranker.start(corpus)  # as the best few are likely to be compared
+            reranker.start(corpus)  # it takes long, and is likely to compare the best few
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
                 corpus,
@@ -134,16 +134,17 @@ class Prophet:
             )
         async with self._one_at_a_time():
             pool = self._pool_candidates(retrieved)
+        # A search by meaning alone shows the nearest texts, whatever they are worth.
         if retrieved.mode is not Mode.SEMANTIC:
             verdict = await self._judge_candidates(corpus, request, pool.candidates)
             pool = replace(pool, verdict=verdict)
-        request, pool = date_by_archive(request, pool, self._exclude_recent(request))
+        request, pool = date_by_archive(request, pool, self._measure_excluded_time(request))
         scorer = self._create_scorer(corpus, request, pool)
         # The best few are compared by meaning in rerank mode, otherwise only if nobody judged them.
         compares = request.embeds and (mode is Mode.RERANK or not pool.verdict.scores)
-        if retrieved.rerank and compares:
+        if retrieved.reranker and compares:
             pool, scorer = await self._compare_best_texts(
-                corpus, request, retrieved.rerank, pool, scorer
+                corpus, request, retrieved.reranker, pool, scorer
             )
         async with self._one_at_a_time():
             return _build_prophecy(corpus, request, pool, scorer)
@@ -165,9 +166,10 @@ class Prophet:
         """Return the candidates that have words of their own, of near-identical ones the eldest."""
         worded = [candidate for candidate in retrieved.candidates if has_own_words(candidate.text)]
         settings = self._settings
-        # Fewer are judged once a model was asked for phrases: one that named none saw nothing.
-        most = settings.max_with_phrases if retrieved.expansion.model else settings.maximum
-        groups = group_alike(worded, similarity=settings.similarity)[:most]
+        # Few are enough once a model has answered with phrases, or with none, which it does where
+        # such an archive can hold nothing about the news. An expansion that failed has no model.
+        maximum = settings.max_with_phrases if retrieved.expansion.model else settings.maximum
+        groups = group_alike(worded, similarity=settings.similarity)[:maximum]
         ids = {candidate.id for group in groups for candidate in group}
         return CandidatePool(
             retrieved=retrieved,
@@ -183,8 +185,11 @@ class Prophet:
         pool: CandidatePool,
         scorer: Scorer,
     ) -> tuple[CandidatePool, Scorer]:
-        """Compare the best few with the headline by meaning. If no text was judged, this decides
-        which are hits."""
+        """Compare the best few with the headline by meaning.
+
+        Return the candidates with these similarities, and the scorer: if no text was judged, the
+        comparison decides which are hits.
+        """
         by_words = [replace(text, similarity=None) for text in pool.candidates if text.matched]
         async with self._one_at_a_time():
             best = scorer.choose_best(by_words, reranker.best)
@@ -206,9 +211,9 @@ class Prophet:
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Request phrases from a model while the block runs, if the answer is to be judged."""
         enabled = self._settings.search.expansion == "auto"
-        # The settings cannot choose the semantic mode, so the mode of the request alone can.
-        judged = request.judged and self.judge and request.mode is not Mode.SEMANTIC
-        if not (judged and enabled and corpus.documents) or self.phrases is None:
+        # Only a request can choose the semantic mode, the settings cannot.
+        will_be_judged = request.judged and self.judge and request.mode is not Mode.SEMANTIC
+        if not (will_be_judged and enabled and corpus.documents) or self.phrases is None:
             yield None
             return
         expand = self.phrases.expander.expand
@@ -232,7 +237,7 @@ class Prophet:
 
         A text without a date is known to be older only than a headline of now.
         """
-        limit = _date_headline(request) - self._exclude_recent(request)
+        limit = _date_headline(request) - self._measure_excluded_time(request)
         filters = request.filters
         undated = request.headline.date is None and filters.before is None and filters.after is None
         return replace(
@@ -241,12 +246,12 @@ class Prophet:
             undated=filters.undated or undated,
         )
 
-    def _exclude_recent(self, request: SearchRequest) -> timedelta:
-        """Return the time before the headline whose texts do not count."""
+    def _measure_excluded_time(self, request: SearchRequest) -> timedelta:
+        """Return how long before the headline texts do not count, as they are too recent."""
         months = request.exclude_recent
         if months is None:
             months = self._settings.search.exclude_recent_months
-        return timedelta(days=months * _DAYS_A_MONTH)
+        return timedelta(days=months * _DAYS_PER_MONTH)
 
     async def _judge_candidates(
         self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]
@@ -268,7 +273,11 @@ def _date_headline(request: SearchRequest) -> datetime:
 def _build_prophecy(
     corpus: Corpus, request: SearchRequest, pool: CandidatePool, scorer: Scorer
 ) -> Prophecy:
-    """Return the answer with the best hits and the best texts that are too weak to be hits."""
+    """Return the answer with the best hits and the best texts that are too weak to be hits.
+
+    Its mode is that of the retrieval, or RERANK if the best texts were compared by meaning after a
+    retrieval by words.
+    """
     retrieved, verdict, comparison = pool.retrieved, pool.verdict, pool.comparison
     if retrieved.mode is Mode.SEMANTIC:
         hits, near = scorer.nearest(pool.candidates, request.limit), list[Hit]()
@@ -297,17 +306,17 @@ def _build_prophecy(
 def date_by_archive(
     request: SearchRequest, pool: CandidatePool, excluded: timedelta = timedelta()
 ) -> tuple[SearchRequest, CandidatePool]:
-    """Date a headline that is old news by the archive, and keep the candidates that are older, but
-    for those of the `excluded` time before it.
+    """Date a headline that is old news by the archive, and keep the candidates that are older.
 
     A model names the texts that were written about the event, and their dates tell when it was. At
-    least two must be within a week of each other, as one alone may be a mistake.
+    least two must be within a week of each other, as one alone may be a mistake. Candidates of the
+    `excluded` time before that date are left out as well.
     """
     if request.headline.date is not None:
         return request, pool
     reports = (text for text in pool.candidates if text.id in pool.verdict.event)
     dates = sorted(text.created_at for text in reports if text.created_at is not None)
-    confirmed = (first for first, second in pairwise(dates) if second - first <= _SAME_EVENT)
+    confirmed = (first for first, second in pairwise(dates) if second - first <= _SAME_EVENT_SPAN)
     began = next(confirmed, None)
     if began is None or request.now - began < _OLD_NEWS_AGE:
         return request, pool
@@ -322,8 +331,8 @@ def build_notice(
 ) -> Message | None:
     """Return a notice for the user about how texts were looked for, or None.
 
-    `retrieval` is the notice of the search itself. No notice tells that words were replaced by
-    their neighbours, as the terms show it.
+    `retrieval` is the notice of the search itself. That words were replaced by others of similar
+    spelling is no notice: the terms show it.
     """
     message = None
     if not corpus.documents:
@@ -349,13 +358,13 @@ def _finish_hits(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple
 async def prophesy_from_all(
     prophet: Prophet, corpora: Sequence[Corpus], request: SearchRequest
 ) -> Prophecy:
-    """Answer a headline from every one of `corpora`, of which there must be at least one.
+    """Answer a headline from all of `corpora` together, of which there must be at least one.
 
     A few are searched and judged at once; each call to a model reserves its part of the budget
     first, so that together they spend no more than one after the other. Raises what fails first.
     """
-    corpora, left_out = bound_corpora(corpora)
-    room = asyncio.Semaphore(_AT_ONCE)
+    corpora, left_out_notice = limit_corpora(corpora)
+    room = asyncio.Semaphore(_CORPORA_AT_ONCE)
 
     async def answer_corpus(corpus: Corpus) -> Prophecy:
         async with room:
@@ -364,7 +373,7 @@ async def prophesy_from_all(
     tasks = [asyncio.ensure_future(answer_corpus(corpus)) for corpus in corpora]
     try:
         prophecies = await asyncio.gather(*tasks)
-    finally:  # one may have failed, and nobody waits for the others any more
+    finally:  # if one fails, nobody waits for the others
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -372,4 +381,6 @@ async def prophesy_from_all(
     if len(corpora) > 1:
         pairs = list(zip(corpora, prophecies, strict=True))
         answer = merge_prophecies(pairs, request.limit, prophet.weights)
-    return replace(answer, notice=join_messages(left_out, answer.notice)) if left_out else answer
+    if left_out_notice:
+        answer = replace(answer, notice=join_messages(left_out_notice, answer.notice))
+    return answer

@@ -28,8 +28,8 @@ FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _POSITION_BOOST = 0.5  # of the first word of a headline over the last
 # Up to this share, lexical evidence grows linearly; beyond, ever more slowly.
 _LINEAR_UP_TO = 0.5
-_DAYS_A_YEAR = 365.25
-_FULL_AGE = 10 * _DAYS_A_YEAR  # days from which on age counts in full
+_DAYS_PER_YEAR = 365.25
+_FULL_AGE = 10 * _DAYS_PER_YEAR  # days from which on age counts in full
 _SHORT_TOKENS = 4
 # What texts are multiplied by that are worth less as a prophecy.
 _FLAG_FACTORS = {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}

@@ -55,7 +55,7 @@ _ENGAGEMENT_FULL = 1000  # likes and reposts that count in full
 _AUTHORITY_OTHERWISE = 0.5  # what the word is worth of those whom the settings do not name
 
 _ROLES = frozenset({"me", "user", "others", "assistant", "system", "tool"})
-_SECONDS_A_DAY = 86_400
+_SECONDS_PER_DAY = 86_400
 _LONGEST_DOMAIN = 253  # characters that a name may have
 DEFAULT_LIMIT = 20
 _POOL = 4  # texts re-ordered for each one shown
@@ -90,7 +90,7 @@ def lexical_share(bm25: float, reference: float) -> float:
 
 def weigh_recency(created_at: datetime, now: datetime, decay_days: float) -> float:
     """Return exp(-days / decay_days): 1 for a text that is new or dated in the future."""
-    days = max(0.0, (now - created_at).total_seconds() / _SECONDS_A_DAY)
+    days = max(0.0, (now - created_at).total_seconds() / _SECONDS_PER_DAY)
     return math.exp(-days / decay_days)
 
 

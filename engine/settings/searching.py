@@ -142,8 +142,8 @@ class AnswerSettings(Section):
 class ProphecySettings:
     """How headlines are searched, and how what is found is scored.
 
-    Of `maximum` texts that words and meaning propose together, and of `max_with_phrases` where
-    there are phrases, copies count once; texts that are alike by `similarity` percent are copies.
+    At most `maximum` candidates are judged or compared, and at most `max_with_phrases` if a model
+    was asked for phrases and answered. Texts that are alike by `similarity` percent count as one.
     """
 
     search: SearchSettings = field(default_factory=SearchSettings)

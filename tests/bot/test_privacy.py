@@ -226,12 +226,12 @@ async def test_headlines_are_compared_only_for_chats_whose_archive_may_be_sent(
     machines.far_model()
     machines.model.retellings = answer('{"same": [[2, 1]]}')
     question = RetellingQuestion({7: "20260531\tFed holds rates"}, {8: "20260601\tRates stay"})
-    until = asyncio.get_running_loop().time() + PATIENCE
+    deadline = asyncio.get_running_loop().time() + PATIENCE
 
     async def compare(app: App, name: str) -> Mapping[int, int] | None:
         assert app.comparer is not None
         corpus = await app.corpora.get(name)
-        return await app.comparer.compare(question, corpus, until=until, now=NOW)
+        return await app.comparer.compare(question, corpus, deadline=deadline, now=NOW)
 
     async with machines.app() as app:
         assert await compare(app, "diary") is None

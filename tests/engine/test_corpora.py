@@ -5,7 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from engine.corpora import corpora_of_kind, meant_corpora, news_corpus, resolve_corpus, role_of_new
+from engine.corpora import (
+    find_news_corpus,
+    list_corpora_of_kind,
+    list_default_corpora,
+    resolve_corpus,
+    role_of_new,
+)
 from engine.errors import CorpusNotFound, NoCorpora, NotAnswerable, SeveralCorpora
 from engine.values import Corpus, CorpusRole, Kind
 from tests.engine.candidates import CORPUS
@@ -108,22 +114,22 @@ def test_an_unresolvable_corpus_raises_an_explaining_error(
 def test_meant_corpora_returns_several_equally_suitable_corpora(
     corpora: Sequence[Corpus], configured: str, expected: Collection[str]
 ) -> None:
-    assert {one.name for one in meant_corpora(corpora, configured=configured)} == expected
+    assert {one.name for one in list_default_corpora(corpora, configured=configured)} == expected
 
 
 def test_demo_corpora_are_left_out_beside_own_ones() -> None:
     everything = [MINE, SAMPLE, ARTICLES, WIRE]
-    assert corpora_of_kind(everything, Kind.TWEETS) == [MINE]
-    assert corpora_of_kind([SAMPLE, WIRE], Kind.TWEETS) == [SAMPLE]
-    assert corpora_of_kind(everything, Kind.PUBLISHED) == [ARTICLES, WIRE]
+    assert list_corpora_of_kind(everything, Kind.TWEETS) == [MINE]
+    assert list_corpora_of_kind([SAMPLE, WIRE], Kind.TWEETS) == [SAMPLE]
+    assert list_corpora_of_kind(everything, Kind.PUBLISHED) == [ARTICLES, WIRE]
     with pytest.raises(CorpusNotFound, match="of the kind personal"):
-        corpora_of_kind(everything, Kind.PERSONAL)
+        list_corpora_of_kind(everything, Kind.PERSONAL)
 
 
 def test_the_news_are_found_by_their_role() -> None:
-    assert news_corpus([OWN_NEWS, WIRE]) is WIRE
+    assert find_news_corpus([OWN_NEWS, WIRE]) is WIRE
     with pytest.raises(CorpusNotFound, match="no corpus of news"):
-        news_corpus([OWN_NEWS])
+        find_news_corpus([OWN_NEWS])
 
 
 @pytest.mark.parametrize(

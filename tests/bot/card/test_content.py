@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.typesetting import MARKS_IN_A_ROW, clean_line, clean_text, readable_tweet
+from bot.card.typesetting import MARKS_PER_ROW, clean_line, clean_text, readable_tweet
 from bot.replies.picture import drop_mentions
 from tests.conftest import FEW_EXAMPLES
 
@@ -54,7 +54,7 @@ def test_stacked_combining_marks_are_limited() -> None:
     clean = clean_text(tower, 1000)
     assert clean.startswith(("a", "ạ"))
     assert clean.endswith("b")
-    assert sum(unicodedata.combining(c) > 0 for c in clean) <= MARKS_IN_A_ROW
+    assert sum(unicodedata.combining(c) > 0 for c in clean) <= MARKS_PER_ROW
 
 
 def test_a_huge_text_is_not_read_to_its_end() -> None:

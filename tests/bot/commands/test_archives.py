@@ -10,7 +10,7 @@ from bot.request import Person, Place, Trigger
 from db.chat.chats import Forgetting
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions
-from engine.corpora import chosen_corpora
+from engine.corpora import choose_corpora
 from engine.search import Prophecy, SearchRequest
 from engine.values import CorpusRole
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event, labels, yes
@@ -30,7 +30,7 @@ class Choosing(StandInEngine):
         self.searched: list[str] = []
 
     async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        chosen_corpora([ANA, LUIS], corpus)
+        choose_corpora([ANA, LUIS], corpus)
         self.searched.append(corpus)
         return await super().__call__(request, corpus=corpus)
 

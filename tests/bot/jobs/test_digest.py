@@ -36,7 +36,7 @@ async def found_something(database: Database) -> None:
 async def test_every_chat_that_is_due_is_decided_page_by_page(
     storage: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.jobs.digest._PAGE", 3)
+    monkeypatch.setattr("bot.jobs.digest._PAGE_SIZE", 3)
     chats = [await subscribed(storage, str(number)) for number in range(CHATS)]
     topic = replace(chats[0], topic="77", thread="77")
     await Subscriptions(storage).set(topic, now=NOW - DAY)

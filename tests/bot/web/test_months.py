@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.web.listing import ON_A_PAGE, draw_line, span_years
+from bot.web.listing import ROWS_PER_PAGE, draw_line, span_years
 from engine.values import Flag
 from tests.bot.web.stage import JULY, WebStage, dated
 from tests.bot.web.test_archive import QUOTES, quotes
@@ -68,13 +68,13 @@ async def test_years_without_texts_take_no_row(web: WebStage) -> None:
 async def test_archive_pages_hold_thirty_texts_and_link_to_the_next(web: WebStage) -> None:
     await load(web.app.database, "ana", [
         dated(number, f"Text {number}", JULY + timedelta(minutes=number))
-        for number in range(ON_A_PAGE + 5)
+        for number in range(ROWS_PER_PAGE + 5)
     ])  # fmt: skip
     first = read(await web.get("/corpora/ana/2016/07"))
     link = str(one(first, ".actions a[rel~=next]").attributes["href"])
     second = read(await web.get(link))
-    assert texts(first, QUOTES) == [f"Text {number}" for number in range(ON_A_PAGE)]
-    assert texts(second, QUOTES) == [f"Text {ON_A_PAGE + number}" for number in range(5)]
+    assert texts(first, QUOTES) == [f"Text {number}" for number in range(ROWS_PER_PAGE)]
+    assert texts(second, QUOTES) == [f"Text {ROWS_PER_PAGE + number}" for number in range(5)]
     assert not second.css(".actions a[rel~=next]")
     for page, said in ((first, "Page 1 of 2"), (second, "Page 2 of 2")):
         assert said in texts(page, ".facts")[0] and texts(page, ".pages .meta") == [said]

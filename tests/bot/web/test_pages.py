@@ -12,7 +12,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from bot.app import App
-from bot.web.listing import ON_A_PAGE
+from bot.web.listing import ROWS_PER_PAGE
 from engine.corpora import Document
 from engine.errors import FetchUntitled
 from engine.prophecy.headline import read_headline
@@ -256,7 +256,7 @@ class TestSearch:
         none = read(await web.get("/search", q="coffee in:nowhere"))
         assert texts(page, "#texts") == ["470 posts say that; the best 300 are listed."]
         assert texts(page, ".pages .meta") == ["1–30 of 300"]
-        assert len(page.css(".entries li")) == ON_A_PAGE
+        assert len(page.css(".entries li")) == ROWS_PER_PAGE
         assert texts(none, ".nothing") == []
         assert "There is no corpus 'nowhere'" in texts(none, "[role=note]")[0]
 

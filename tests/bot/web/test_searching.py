@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from bot.web.listing import ON_A_PAGE
+from bot.web.listing import ROWS_PER_PAGE
 from engine.values import Flag
 from tests.bot.web.stage import WebStage
 from tests.bot.web.test_pages import one, read, texts
@@ -60,7 +60,7 @@ async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: WebStag
 async def test_a_page_lists_thirty_posts_and_leads_to_the_next(web: WebStage) -> None:
     said = [
         document(str(n), f"coffee {sha256(bytes([n])).hexdigest()[:12]} and more", day=n)
-        for n in range(ON_A_PAGE + 5)
+        for n in range(ROWS_PER_PAGE + 5)
     ]
     await load(web.app.database, "demo", said)
     first = read(await web.get("/search", q="coffee", sort="date"))
@@ -70,7 +70,7 @@ async def test_a_page_lists_thirty_posts_and_leads_to_the_next(web: WebStage) ->
     assert texts(read(await web.client.get(back)), QUOTES) == texts(first, QUOTES)
     for strange in ("0", "x", "9" * 40):
         assert (await web.get("/search", q="coffee", page=strange)).status_code == 200
-    assert (len(texts(first, QUOTES)), len(texts(second, QUOTES))) == (ON_A_PAGE, 5)
+    assert (len(texts(first, QUOTES)), len(texts(second, QUOTES))) == (ROWS_PER_PAGE, 5)
     assert not second.css(".actions a[rel~=next]")
     assert not {*texts(first, QUOTES)} & {*texts(second, QUOTES)}
 

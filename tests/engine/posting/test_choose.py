@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.chat import Chat
 from engine.feeds.stories import words_of
 from engine.posting.choose import (
-    AGAIN_AFTER,
+    REPEAT_AFTER,
     MismatchReason,
     Reason,
     RejectionReason,
@@ -232,7 +232,7 @@ def test_every_find_is_posted_or_has_a_reason(
 
 
 def _allowed(selected: SelectedFind, past: list[PostedTweet]) -> bool:
-    recent = {one.text for one in past if NOW - one.posted_at < AGAIN_AFTER}
+    recent = {one.text for one in past if NOW - one.posted_at < REPEAT_AFTER}
     stories = {one.story_id for one in past}
     judgment = selected.hit.parts["judgment"]
     good = (selected.hit.parts["lexical"] or 0) >= 0.6 if judgment is None else judgment >= 5 / 6

@@ -13,8 +13,8 @@ from engine.posting.delivery import PostedTweet, StoryFind
 from engine.posting.retold import (
     RetellingQuestion,
     StoryComparer,
+    assume_all_apart,
     build_question,
-    tell_apart,
 )
 from tests.engine.candidates import CORPUS
 from tests.engine.posting.finds import NOW, find, hit, posted, story
@@ -80,7 +80,7 @@ def test_headlines_told_from_another_archive_are_not_compared() -> None:
     question = build_question(finds, past, NOW)
     assert question is not None
     assert list(question.told) == [4]
-    assert tell_apart(finds, past, NOW) == {4: 4, 7: 7}
+    assert assume_all_apart(finds, past, NOW) == {4: 4, 7: 7}
 
 
 def test_what_takes_the_place_of_a_find_is_compared_too() -> None:
@@ -124,10 +124,10 @@ def test_the_latest_forty_told_and_the_best_fifteen_new_are_compared() -> None:
 def test_a_story_that_a_model_knows_is_not_told_again_nor_twice_in_one_post() -> None:
     finds = [news(1, "Powell leaves costs unchanged"), news(2, "Quake"), news(3, "Earth shakes")]
     past = [told("Fed holds rates", 9)]
-    chosen = select_finds(subscribed(), finds, past, NOW, retold={1: 9, 9: 9, 2: 2, 3: 2})
+    chosen = select_finds(subscribed(), finds, past, NOW, first_stories={1: 9, 9: 9, 2: 2, 3: 2})
     assert [each.find.id for each in chosen.selected] == [2]
     assert {left.reason for left in chosen.rejected} == {RejectionReason.STORY_POSTED}
-    later_first = select_finds(subscribed(), [finds[2]], past, NOW, retold={2: 2, 3: 2})
+    later_first = select_finds(subscribed(), [finds[2]], past, NOW, first_stories={2: 2, 3: 2})
     assert later_first.selected, "its first telling was not told here"
 
 
@@ -140,7 +140,7 @@ def test_a_single_tweet_does_not_join_chapters_that_a_model_told_apart(
     past = replace(posted("a", story_id=9, words=words[:2], hits=("b",)), headline="Minister deal")
     assert not select_finds(subscribed(), [chapter], [past], NOW).selected
     apart = select_finds(
-        subscribed(), [chapter], [past], NOW, retold=tell_apart([chapter], [past], NOW)
+        subscribed(), [chapter], [past], NOW, first_stories=assume_all_apart([chapter], [past], NOW)
     )
     assert bool(apart.selected) == chapters
     assert all(each.apart == {9} for each in apart.selected)
@@ -156,7 +156,7 @@ async def compare(
     comparer: StoryComparer, corpus: object = CORPUS, seconds: float = 60.0
 ) -> object:
     until = asyncio.get_running_loop().time() + seconds
-    return await comparer.compare(QUESTION, corpus, until=until, now=NOW)  # type: ignore[arg-type]
+    return await comparer.compare(QUESTION, corpus, deadline=until, now=NOW)  # type: ignore[arg-type]
 
 
 async def test_the_same_question_is_asked_once(model: ModelServer) -> None:
@@ -194,7 +194,7 @@ async def test_what_was_once_told_the_same_stays_so_without_an_answer(model: Mod
         await compare(comparer)
         model.retellings = failure(503)
         until = asyncio.get_running_loop().time() + 60
-        recalled = await comparer.compare(later, CORPUS, until=until, now=NOW)
+        recalled = await comparer.compare(later, CORPUS, deadline=until, now=NOW)
     assert recalled == {203: 101, 101: 101}
 
 
@@ -208,7 +208,7 @@ async def test_nobody_waits_for_a_model_beyond_the_time_given(model: ModelServer
 async def test_nothing_is_sent_beyond_the_budget_or_the_calls_of_a_day(
     model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.posting.retold._MOST_A_DAY", 0)
+    monkeypatch.setattr("engine.posting.retold._MOST_CALLS_PER_DAY", 0)
     async with client_of(model) as client:
         assert await compare(StoryComparer(client)) is None
     monkeypatch.undo()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from engine.corpora import chosen_corpora
+from engine.corpora import choose_corpora
 from engine.errors import StorageUnreachable
 from engine.prophecy.merge import merge_prophecies
 from engine.prophecy.prophecy import Prophet, prophesy_from_all
@@ -178,7 +178,7 @@ async def test_one_failure_ends_the_search_of_all() -> None:
 )
 def test_all_selects_only_archives(roles: dict[str, str], expected: list[str]) -> None:
     known = [replace(corpus(name), role=CorpusRole(role)) for name, role in roles.items()]
-    assert [one.name for one in chosen_corpora(known, "all")] == expected
+    assert [one.name for one in choose_corpora(known, "all")] == expected
 
 
 @pytest.mark.parametrize(

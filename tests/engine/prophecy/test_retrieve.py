@@ -9,11 +9,11 @@ import pytest
 
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
+from engine.prophecy.false_matches import discount_false_matches
 from engine.prophecy.meaning import Meaning
 from engine.prophecy.retrieve import (
     RetrievedCandidates,
     Retriever,
-    discount_false_matches,
     put_unmatched_last,
 )
 from engine.search import Candidate, Expansion, Filters, Headline, Mode, Term
@@ -243,7 +243,7 @@ async def test_explicit_mode_without_an_embedding_model_gives_a_notice() -> None
 
 
 async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.prophecy.meaning._PATIENCE", 0.01)
+    monkeypatch.setattr("engine.prophecy.meaning._QUERY_SECONDS", 0.01)
     found = await retrieved(None, model=Model(hangs=True))
     assert found.notice is not None
     assert "not embedded within 0.01 s" in found.notice
