@@ -154,11 +154,7 @@ class StaticContent(StaticFiles):
     has its version in its name."""
 
     def file_response(
-        self,
-        full_path: Any,
-        stat_result: Any,
-        scope: Any,
-        status_code: int = 200,
+        self, full_path: Any, stat_result: Any, scope: Any, status_code: int = 200
     ) -> Response:
         """Return a file, or that it is unchanged."""
         response = super().file_response(full_path, stat_result, scope, status_code)

@@ -315,10 +315,7 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
     """
     embedder = embedder_of(meaning, corpus)
     if meaning is None or embedder is None:
-        raise NotAnswerable(
-            Message("No embeddings are set up."),
-            fix=for_operators(how_to_embed()),
-        )
+        raise NotAnswerable(Message("No embeddings are set up."), fix=for_operators(how_to_embed()))
     space = await meaning.vectors.space(corpus, embedder.name)
     if space is None:
         raise NotAnswerable(
