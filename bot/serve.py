@@ -207,6 +207,8 @@ async def _assemble(
     conversation = _create_conversation(app, claims, commands, ownership, troubles)
     services = create_services(app, conversation, now)
     port = _create_port(app, metrics, services, now=now, tell=tell)
+    if metrics and port:
+        services["web"] = port
     await tell_what_is_missing(
         await app.corpora.list(),
         platforms,
@@ -326,15 +328,12 @@ def _create_conversation(
 def _create_port(
     app: App,
     metrics: "Metrics | None",
-    services: dict[str, Service],
+    services: Mapping[str, Service],
     *,
     now: Callable[[], datetime],
     tell: Callable[[str], None],
 ) -> "WebService | None":
-    """Return what listens for visitors of the page and for webhooks, or None without either.
-
-    It becomes one of the services if it has visitors.
-    """
+    """Return what listens for visitors of the page and for webhooks, or None without either."""
     webhooks = [service.webhook for service in services.values() if service.webhook]
     if not metrics and not webhooks:
         return None
@@ -347,10 +346,7 @@ def _create_port(
         now=now,
         adapters=lambda: {name: service.status() for name, service in services.items()},
     )
-    port = WebService(shared, tell=tell, webhooks=webhooks, visitors=metrics is not None)
-    if metrics:
-        services["web"] = port
-    return port
+    return WebService(shared, tell=tell, webhooks=webhooks, visitors=metrics is not None)
 
 
 @asynccontextmanager

@@ -135,9 +135,7 @@ def fuse_rankings(rankings: Iterable[Sequence[_Item]]) -> list[_Item]:
     return sorted(scores, key=lambda item: -scores[item])
 
 
-def list_ranks(
-    rankings: Iterable[tuple[str, Sequence[_Item]]],
-) -> dict[_Item, dict[str, int]]:
+def list_ranks(rankings: Iterable[tuple[str, Sequence[_Item]]]) -> dict[_Item, dict[str, int]]:
     """Return for each item its best rank, from 1, in the rankings of each name that contain it."""
     ranks: dict[_Item, dict[str, int]] = {}
     for name, ranking in rankings:

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import (
-    CorpusNames,
-    Json,
-    NoWeb,
-    TextArgument,
-    TextOption,
-    command_of,
-)
+from bot.cli.shared import CorpusNames, Json, NoWeb, TextArgument, TextOption, command_of
 from bot.console.screen import Output
 from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for

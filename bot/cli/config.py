@@ -166,9 +166,5 @@ def slack_manifest(
     from bot.commands import standard_commands
     from bot.slack.client import build_manifest
 
-    written = build_manifest(
-        standard_commands().commands,
-        request_url=request_url,
-        prefix=prefix,
-    )
+    written = build_manifest(standard_commands().commands, request_url=request_url, prefix=prefix)
     Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

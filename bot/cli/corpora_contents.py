@@ -196,8 +196,7 @@ def _open_target(path: str, output: Output, *, has_bom: bool) -> Iterator[Callab
 async def reindex_corpora(
     app: "App",
     name: Annotated[
-        str,
-        TextArgument(help="Name of the corpus; default: all.", autocompletion=corpus_names),
+        str, TextArgument(help="Name of the corpus; default: all.", autocompletion=corpus_names)
     ] = "",
     *,
     json: Json = False,

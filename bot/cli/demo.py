@@ -44,9 +44,7 @@ class RecordedJudge:
     """
 
     def __init__(
-        self,
-        labels: Mapping[str, Mapping[str, int]],
-        best: Mapping[str, Mapping[str, HitKind]],
+        self, labels: Mapping[str, Mapping[str, int]], best: Mapping[str, Mapping[str, HitKind]]
     ) -> None:
         self._labels = labels  # by headline and id of the text, as are the kinds of the best
         self._best = best

@@ -161,13 +161,7 @@ async def add_feed(
 
 @app_command(commands, "remove")
 async def remove_feed(
-    app: "App",
-    url: Url,
-    *,
-    chat: ChatName = "",
-    json: Json = False,
-    now: datetime,
-    output: Output,
+    app: "App", url: Url, *, chat: ChatName = "", json: Json = False, now: datetime, output: Output
 ) -> None:
     """Take a feed away that was added here, or in one chat.
 

@@ -388,10 +388,7 @@ async def serve_over_http(app: "App") -> None:
 
     metrics = Metrics()
     shared = SharedState(
-        metrics.count_searches(app),
-        metrics,
-        now=clock,
-        adapters=lambda: {"web": service.status()},
+        metrics.count_searches(app), metrics, now=clock, adapters=lambda: {"web": service.status()}
     )
     service = WebService(shared, tell=Output.of_process().remark)
     try:

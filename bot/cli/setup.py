@@ -246,9 +246,7 @@ async def _ask_wishes(wishes: Wishes, settings: Settings, checks: Checks) -> Wis
     if not (list_platforms(settings) or wishes.platforms):
         for name, platform in find_platforms().items():
             wishes = await _ask_person(
-                partial(_ask_for_tokens, platform, wishes),
-                partial(checks.service, name),
-                wishes,
+                partial(_ask_for_tokens, platform, wishes), partial(checks.service, name), wishes
             )
         if wishes.platforms and not wishes.access:
             question = (

@@ -132,11 +132,7 @@ def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
     """
     from bot.console.logs import configure_logging
     from bot.settings import load_settings
-    from bot.settings.sources import (
-        locate_in_working_folder,
-        require_own_file,
-        tell_new_endpoints,
-    )
+    from bot.settings.sources import locate_in_working_folder, require_own_file, tell_new_endpoints
 
     settings = load_settings(context.obj)
     if path := locate_in_working_folder(context.obj, os.environ):

@@ -9,14 +9,7 @@ from datetime import timedelta
 from bot.app import App
 from bot.commands.offers import ADD, LEAVE, SEARCH_HERE, add_offered, leave_offered
 from bot.commands.registry import Command, too_old
-from bot.commands.rights import (
-    LOOKS,
-    SEARCHES,
-    Act,
-    Effect,
-    explain_refusal,
-    say_no_archive,
-)
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, explain_refusal, say_no_archive
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from bot.reply import Action, Button, Reply, reply_aside

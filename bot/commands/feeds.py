@@ -18,13 +18,7 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import format_local_time
 from engine.errors import UsageError
 from engine.feeds.feed import Feed
-from engine.feeds.lookup import (
-    WELL_KNOWN,
-    FoundFeed,
-    ReadableFeed,
-    well_known_in,
-    write_opml,
-)
+from engine.feeds.lookup import WELL_KNOWN, FoundFeed, ReadableFeed, well_known_in, write_opml
 from engine.posting.delivery import PostingMode
 from engine.text.address import public_address, read_host
 

@@ -55,8 +55,7 @@ async def _handle_access(request: Request, app: App) -> Reply:
     admissions = await Access(app.database).admissions(request.place.platform)
     if not admissions:
         text = words.say(
-            "Nobody has asked yet. To let somebody in: {example}",
-            example=_write_example(request),
+            "Nobody has asked yet. To let somebody in: {example}", example=_write_example(request)
         )
         return reply_aside(request, text)
     waiting = sum(admission.state is AdmissionState.ASKED for admission in admissions)
@@ -68,10 +67,7 @@ async def _handle_access(request: Request, app: App) -> Reply:
     ]
     rows = (_build_access_buttons(admission, words) for admission in admissions[:_MAX_SHOWN])
     return Reply(
-        words=words,
-        text="\n".join(lines),
-        buttons=tuple(filter(None, rows)),
-        ephemeral=True,
+        words=words, text="\n".join(lines), buttons=tuple(filter(None, rows)), ephemeral=True
     )
 
 
@@ -213,11 +209,7 @@ async def _decide_admission(request: Request, action: Action, app: App) -> Reply
 
 
 async def _announce_admission(
-    request: Request,
-    admission: Admission | None,
-    name: str,
-    state: AdmissionState,
-    app: App,
+    request: Request, admission: Admission | None, name: str, state: AdmissionState, app: App
 ) -> Reply:
     """Announce an admission in its chat, and return the reply to the owner."""
     words, title = request.words, _name_admission(admission) if admission else name

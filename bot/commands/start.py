@@ -94,9 +94,7 @@ async def _welcome_chat(request: Request, app: App) -> Reply:
     if owns and advice:
         text += f"\n{words.render(advice)}"
     return Reply(
-        words=words,
-        text=text,
-        buttons=((button,),) if archives and request.place.kept else (),
+        words=words, text=text, buttons=((button,),) if archives and request.place.kept else ()
     )
 
 

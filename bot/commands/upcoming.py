@@ -210,9 +210,7 @@ async def _count_unfound(app: App, subscription: Subscription, request: Request)
     if waiting:
         lines.append(
             words.count(
-                "{number} story is not judged yet.",
-                "{number} stories are not judged yet.",
-                waiting,
+                "{number} story is not judged yet.", "{number} stories are not judged yet.", waiting
             )
         )
     return ["", *lines] if lines else []

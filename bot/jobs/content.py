@@ -224,12 +224,7 @@ async def _build_post(
 
 
 async def _build_picture(
-    app: App,
-    content: PictureContent,
-    delivery: Delivery,
-    words: Words,
-    *,
-    writes: bool,
+    app: App, content: PictureContent, delivery: Delivery, words: Words, *, writes: bool
 ) -> Reply | None:
     """Return a picture. One that is itself a post has buttons, and words if it cannot be drawn."""
     story, posted = content.story, delivery.answers[:1]
@@ -289,11 +284,7 @@ def _describe_feed(notice: FeedNotice, words: Words) -> str:
 
 
 async def draw_picture(
-    app: App,
-    subject: PictureSubject,
-    words: Words,
-    *,
-    buttons: tuple[tuple[Button, ...], ...] = (),
+    app: App, subject: PictureSubject, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
 ) -> Reply:
     """Return a picture as a reply, signed as the settings say.
 

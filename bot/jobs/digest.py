@@ -206,10 +206,7 @@ async def _list_finds(
 
 
 def build_owed_posts(
-    subscription: Subscription,
-    selection: Selection,
-    day: date | None,
-    quiet: QuietDay | None,
+    subscription: Subscription, selection: Selection, day: date | None, quiet: QuietDay | None
 ) -> Sequence[OwedPost]:
     """Return the posts for a selection: one for a local date, or one for each story.
 

@@ -88,13 +88,7 @@ def card_of(
 
 
 def card_of_text(
-    view: HitView,
-    corpus: str,
-    words: Words,
-    *,
-    avatar: bytes | None,
-    footer: str,
-    shape: Shape,
+    view: HitView, corpus: str, words: Words, *, avatar: bytes | None, footer: str, shape: Shape
 ) -> Card:
     """Return what is on the picture of a text by itself."""
     return Card(

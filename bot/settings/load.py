@@ -138,8 +138,7 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     *above, key = keys
     if explanation := explain_retired_setting(*keys[:2]):
         return SettingsError(
-            f"{_format_file(path)}: {write_dotted(keys)} is gone. {explanation}",
-            fix="Remove it.",
+            f"{_format_file(path)}: {write_dotted(keys)} is gone. {explanation}", fix="Remove it."
         )
     section = type(Sections.model_fields[above[0]].get_default()) if above else Sections
     known = list(section.model_fields)

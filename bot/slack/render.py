@@ -62,13 +62,7 @@ def render_fallback(reply: Reply) -> str:
     """Return the text for notifications and screen readers; it is never empty."""
     first = [*reply.hits, *(item.hit for item in reply.items)][:1]
     titles = (item.headline for item in reply.items[:1])
-    parts = [
-        reply.headline,
-        reply.text,
-        *titles,
-        *(hit.text for hit in first),
-        reply.notice,
-    ]
+    parts = [reply.headline, reply.text, *titles, *(hit.text for hit in first), reply.notice]
     line = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
     return escape_mrkdwn(line) or "…"
 

@@ -20,13 +20,7 @@ from bot.request import Place
 from bot.settings.model import TelegramSettings
 from bot.telegram.adapter import TelegramAdapter
 from bot.telegram.client import Bot, map_telegram_errors
-from bot.telegram.events import (
-    PLATFORM,
-    TelegramIdentity,
-    is_there,
-    read_place,
-    read_update,
-)
+from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_place, read_update
 from bot.telegram.receiving import (
     ALLOWED_UPDATES,
     HOLD_SECONDS,

@@ -192,10 +192,7 @@ def describe_open_access(settings: Settings) -> Iterator[str]:
             " can read the corpora. Set web.page = false to close it, or put it behind a proxy that"
             " asks."
         )
-    ways_in = [
-        *(["the page"] if web.page else []),
-        *([] if secrets.web_api_keys else ["the API"]),
-    ]
+    ways_in = [*(["the page"] if web.page else []), *([] if secrets.web_api_keys else ["the API"])]
     if ways_in and settings.has_model():
         yield _describe_model_use(
             settings, " and ".join(ways_in), "answer" if len(ways_in) > 1 else "answers"

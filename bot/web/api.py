@@ -42,7 +42,7 @@ from bot.web.shared_state import (
     refuse_repeats,
 )
 from db.search.shown import ArchiveText, DocumentLookup, DocumentOrigin
-from engine.contracts.answers import ProphecyHit, QuestionAnswer, text_values
+from engine.contracts.answers import ProphecyAnswer, ProphecyHit, QuestionAnswer, text_values
 from engine.contracts.results import DocumentAnswer, FindAnswer, FoundHit
 from engine.corpora import ALL, find_news_corpus
 from engine.errors import CorpusNotFound
@@ -241,19 +241,24 @@ async def search_corpus(
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_answer(page, now=now, elapsed_ms=elapsed_ms)
-    origins = await scope.origins(page.hits)
-    hits = [
-        {**link, **origin, "similarity": hit.parts.semantic}
-        for hit, link, origin in zip(
-            answer.hits, _add_links(answer.hits, answer.corpus, addresses), origins, strict=True
-        )
-    ]
+    hits = await _describe_hits(scope, answer, page.hits, addresses)
     return SearchAnswer.model_validate(
         dict(answer)
         | {"hits": hits, "searched": searched, "returned": len(hits)}
         | {"next": parameters.turn_page(end) if more else None}
         | scope.describe(parameters, now)
     )
+
+
+async def _describe_hits(
+    scope: Scope, answer: ProphecyAnswer, hits: Sequence[Hit], addresses: Addresses
+) -> list[dict[str, object]]:
+    """Return the hits of an answer with their addresses and where they come from."""
+    links = _add_links(answer.hits, answer.corpus, addresses)
+    return [
+        {**link, **origin, "similarity": hit.parts.semantic}
+        for hit, link, origin in zip(answer.hits, links, await scope.origins(hits), strict=True)
+    ]
 
 
 @router.get(

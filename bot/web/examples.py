@@ -349,9 +349,7 @@ class _Trial:
         return [*self.good, *((example, text) for _, example, text in others)][:_MAXIMUM]
 
     async def go_on(
-        self,
-        search: Callable[[Example], Awaitable[Prophecy]],
-        is_good: Callable[[Prophecy], bool],
+        self, search: Callable[[Example], Awaitable[Prophecy]], is_good: Callable[[Prophecy], bool]
     ) -> None:
         """Try more examples, until there are enough good ones or the patience ends."""
         ends = time.monotonic() + _PATIENCE

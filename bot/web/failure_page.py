@@ -101,11 +101,7 @@ def _find_nearest(path: str, months: Sequence[MonthView]) -> MonthView | None:
 
 
 def _explain_failure(
-    path: str,
-    failure: Refusal,
-    archive: Corpus | None,
-    months: Sequence[MonthView],
-    words: Words,
+    path: str, failure: Refusal, archive: Corpus | None, months: Sequence[MonthView], words: Words
 ) -> tuple[str, str | None]:
     """Return what failed, and what to do about it, in the words of pages: by names of archives,
     not of corpora."""

@@ -44,10 +44,7 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (BudgetClosed, HTTPStatus.FORBIDDEN),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
-_NO_DATABASE = (
-    Message("The database does not answer."),
-    Message("Try again in a few minutes."),
-)
+_NO_DATABASE = (Message("The database does not answer."), Message("Try again in a few minutes."))
 _OF_STATUS = {
     HTTPStatus.METHOD_NOT_ALLOWED: (
         Message("That cannot be done at this address."),

@@ -347,9 +347,7 @@ class ToolEndpoint:
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
         self._manager = StreamableHTTPSessionManager(
-            create_tool_server(shared),
-            stateless=True,
-            max_request_body_size=LARGEST,
+            create_tool_server(shared), stateless=True, max_request_body_size=LARGEST
         )
 
     def run(self) -> AbstractAsyncContextManager[None]:

@@ -154,11 +154,7 @@ class StaticContent(StaticFiles):
     has its version in its name."""
 
     def file_response(
-        self,
-        full_path: Any,
-        stat_result: Any,
-        scope: Any,
-        status_code: int = 200,
+        self, full_path: Any, stat_result: Any, scope: Any, status_code: int = 200
     ) -> Response:
         """Return a file, or that it is unchanged."""
         response = super().file_response(full_path, stat_result, scope, status_code)
@@ -269,11 +265,7 @@ async def _describe_findings(
 ) -> dict[str, Any]:
     """Return what the template shows of an answer, or of candidates that a model is judging."""
     until, usual = form.date or shared.now(), shared.settings.search.limit
-    hits = (*prophecy.hits, *prophecy.near)[:usual] if judging else prophecy.hits
-    near = () if hits else prophecy.near
-    marked = await _mark_words(shared, prophecy, (*hits, *near))
-    # A near text that shares no word with the headline would only puzzle.
-    near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
+    hits, near, marked = await _choose_texts(shared, prophecy, judging=judging)
     following = max(len(hits or near) - usual, 0)
     if not form.more:
         hits, near = hits[:usual], near[:usual]
@@ -309,6 +301,20 @@ async def _describe_findings(
         "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
     }
+
+
+async def _choose_texts(
+    shared: SharedState, prophecy: Prophecy, *, judging: bool
+) -> tuple[Sequence[Hit], Sequence[Hit], Mapping[int, str]]:
+    """Return the hits to show, else what is near, and their texts with marks, by id."""
+    hits: Sequence[Hit] = prophecy.hits
+    if judging:
+        hits = (*prophecy.hits, *prophecy.near)[: shared.settings.search.limit]
+    near = () if hits else prophecy.near
+    marked = await _mark_words(shared, prophecy, (*hits, *near))
+    # A near text that shares no word with the headline would only puzzle.
+    near = tuple(hit for hit in near if MARK_BEGINS in marked.get(hit.candidate.id, ""))
+    return hits, near, marked
 
 
 def _unlink_invented(cards: Iterable[CardView], corpora: Iterable[Corpus]) -> list[CardView]:

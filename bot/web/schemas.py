@@ -6,14 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Self
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.json_schema import WithJsonSchema
 
 from bot.replies.dates import Period, read_date

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.adapter import AdapterFailed, AdapterStatus
@@ -20,6 +21,7 @@ from bot.listening import (
     Webhook,
     limit_of_port,
 )
+from bot.settings.model import WebSettings
 from bot.web.access import describe_open_access
 from bot.web.application import TOOLS_PATH, create_application
 from bot.web.shared_state import SharedState
@@ -48,6 +50,30 @@ class _Server(uvicorn.Server):
             each.listen(WAITING)
 
 
+def _create_server(application: FastAPI, web: WebSettings, *, visitors: bool) -> _Server:
+    proxies = list(web.trusted_proxies)
+    return _Server(
+        uvicorn.Config(
+            application,
+            http=partial(  # type: ignore[arg-type]  # any protocol factory works
+                PatientProtocol,
+                open_connections=Connections(limit_of_port()),
+                # Platforms connect from few addresses, or from one through a proxy.
+                proxies=_parse_hosts(proxies if visitors else ["*"]),
+            ),
+            ws="none",
+            backlog=ACCEPTED_AT_ONCE,
+            access_log=False,  # URLs contain what people ask
+            log_config=None,
+            lifespan="off",
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
+            server_header=False,
+            timeout_keep_alive=_IDLE_SECONDS,
+        )
+    )
+
+
 class WebService:
     """The one listening address: for visitors, programs, and platforms that push."""
 
@@ -69,27 +95,7 @@ class WebService:
         self._host, self._port = web.host, web.port
         self._tools = open_tools(shared) if visitors and web.mcp else None
         application = create_application(shared, webhooks, visitors=visitors, tools=self._tools)
-        proxies = list(web.trusted_proxies)
-        self._server = _Server(
-            uvicorn.Config(
-                application,
-                http=partial(  # type: ignore[arg-type]  # any protocol factory works
-                    PatientProtocol,
-                    open_connections=Connections(limit_of_port()),
-                    # Platforms connect from few addresses, or from one through a proxy.
-                    proxies=_parse_hosts(proxies if visitors else ["*"]),
-                ),
-                ws="none",
-                backlog=ACCEPTED_AT_ONCE,
-                access_log=False,  # URLs contain what people ask
-                log_config=None,
-                lifespan="off",
-                proxy_headers=bool(web.trusted_proxies),
-                forwarded_allow_ips=proxies,
-                server_header=False,
-                timeout_keep_alive=_IDLE_SECONDS,
-            )
-        )
+        self._server = _create_server(application, web, visitors=visitors)
         self._serving: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()  # set once it is known whether it can listen
         self._failure: AdapterFailed | None = None

@@ -8,15 +8,7 @@ import asyncpg
 
 from db.connection import Connection, Row, list_values, read_row
 from db.pool import Store
-from engine.chat import (
-    Admission,
-    AdmissionState,
-    AskOutcome,
-    BotOwner,
-    Chat,
-    Listening,
-    Standing,
-)
+from engine.chat import Admission, AdmissionState, AskOutcome, BotOwner, Chat, Listening, Standing
 
 _QUOTAS_KEPT = timedelta(days=7)
 _WAITING_KEPT = timedelta(days=1)

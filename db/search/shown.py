@@ -113,13 +113,7 @@ class DocumentLookup(Store, sql="shown"):
         return replace(document, candidate=candidate)
 
     async def list_texts(
-        self,
-        corpus: Corpus,
-        begins: datetime,
-        ends: datetime,
-        *,
-        limit: int,
-        offset: int = 0,
+        self, corpus: Corpus, begins: datetime, ends: datetime, *, limit: int, offset: int = 0
     ) -> Sequence[ArchiveText]:
         """Return texts from `begins` until before `ends`, oldest first; threads stand together."""
         statement = self._find_statement("texts_between", corpus)

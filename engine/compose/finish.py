@@ -314,9 +314,7 @@ def _number_sources(
 
 
 def settle_sentence(
-    sentence: DraftSentence,
-    result: GuardedDrafts,
-    verdicts: Verdicts | None,
+    sentence: DraftSentence, result: GuardedDrafts, verdicts: Verdicts | None
 ) -> tuple[DraftSentence | None, Message | None]:
     """Return the sentence as it is shown, or None; and why it was changed or removed.
 
@@ -343,9 +341,7 @@ def settle_sentence(
 
 
 def _keep_sentences(
-    draft: Draft,
-    settled: Mapping[DraftSentence, DraftSentence | None],
-    removed: list[Removal],
+    draft: Draft, settled: Mapping[DraftSentence, DraftSentence | None], removed: list[Removal]
 ) -> Draft:
     """Return what is left of a draft; what is cut for its length is added to `removed`."""
     tweets = []

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
 from engine.answer.claims import SHOWN_LENGTH, shown_excerpt
-from engine.compose.composition import (
-    DraftSentence,
-    SourcePassage,
-    StepName,
-)
+from engine.compose.composition import DraftSentence, SourcePassage, StepName
 from engine.compose.evidence import (
     EVIDENCE_PROMPT,
     EVIDENCE_TOKENS,

@@ -31,11 +31,7 @@ class RecordStream:
     """
 
     def __init__(
-        self,
-        source: Source,
-        reader: Reader,
-        names: Sequence[str],
-        request: SourceRequest,
+        self, source: Source, reader: Reader, names: Sequence[str], request: SourceRequest
     ) -> None:
         defaults, after = request.defaults, request.after
         self.opened = OpenedSource(

@@ -304,10 +304,7 @@ class Expander:
             return usable
 
         question = ModelQuestion(
-            prompt=EXPANSION,
-            content=request.content,
-            corpora=[request.corpus],
-            purpose=PURPOSE,
+            prompt=EXPANSION, content=request.content, corpora=[request.corpus], purpose=PURPOSE
         )
         error = await ask_and_repair(self._client, question, parse, now=now)
         seconds = self._clock() - started

@@ -318,10 +318,7 @@ async def require_vector_query(
     """
     embedder = find_embedder(meaning, corpus)
     if meaning is None or embedder is None:
-        raise NotAnswerable(
-            Message("No embeddings are set up."),
-            fix=for_operators(how_to_embed()),
-        )
+        raise NotAnswerable(Message("No embeddings are set up."), fix=for_operators(how_to_embed()))
     space = await meaning.vectors.space(corpus, embedder.name)
     if space is None:
         raise NotAnswerable(

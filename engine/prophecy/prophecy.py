@@ -64,12 +64,7 @@ class Judges(Protocol):
     """Judges how well each candidate foretells a headline."""
 
     async def judge(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        *,
-        now: datetime,
+        self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
     ) -> Verdict:
         """Return the judgments, and a notice if some are missing. Never raises ModelError."""
 
@@ -126,11 +121,7 @@ class Prophet:
             reranker.start(corpus)  # it takes long, and is likely to compare the best few
         async with self._request_phrases(corpus, request) as expansion:
             retrieved = await self._retriever.retrieve(
-                corpus,
-                request.headline.text,
-                self._narrow_filters(request),
-                mode,
-                expansion,
+                corpus, request.headline.text, self._narrow_filters(request), mode, expansion
             )
         async with self._one_at_a_time():
             pool = self._pool_candidates(retrieved)

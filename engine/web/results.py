@@ -162,11 +162,7 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
 
 
 def _read_result(
-    entry: Mapping[str, Any],
-    *,
-    url: object = None,
-    text: object = None,
-    date: object = None,
+    entry: Mapping[str, Any], *, url: object = None, text: object = None, date: object = None
 ) -> Iterable[WebResult]:
     """Yield the result, unless its address is unusable."""
     address = url or entry.get("url")

@@ -16,14 +16,7 @@ from engine.feeds.markup import (
     tags_of,
     web_link,
 )
-from engine.ingest.fields import (
-    host_of,
-    made_id,
-    read_strings,
-    read_zoned_time,
-    string_at,
-    text_of,
-)
+from engine.ingest.fields import host_of, made_id, read_strings, read_zoned_time, string_at, text_of
 from engine.ingest.parsers.html import html_text
 from engine.ingest.parsers.parsed import article_blocks
 from engine.ingest.reader import OpenFile, Reader, Sample

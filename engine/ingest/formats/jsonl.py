@@ -37,14 +37,7 @@ from engine.ingest.fields import (
 )
 from engine.ingest.formats.tweets import is_from_x
 from engine.ingest.parsers.parsed import article_blocks
-from engine.ingest.reader import (
-    Digest,
-    JsonReader,
-    OpenFile,
-    Reader,
-    Sample,
-    json_objects,
-)
+from engine.ingest.reader import Digest, JsonReader, OpenFile, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, RawRecord, Reject, SourceRecord, TableLayout
 from engine.ingest.sources import Source
 from engine.ingest.streams import BOM, HEAD, UTF_16

@@ -31,15 +31,7 @@ from engine.ingest.fields import (
     zoned_or_utc,
 )
 from engine.ingest.parsers.html import html_text
-from engine.ingest.reader import (
-    Digest,
-    OpenFile,
-    Reader,
-    Sample,
-    is_mine,
-    parse_objects,
-    role_of,
-)
+from engine.ingest.reader import Digest, OpenFile, Reader, Sample, is_mine, parse_objects, role_of
 from engine.ingest.records import (
     Defaults,
     PostFields,

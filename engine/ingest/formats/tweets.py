@@ -45,9 +45,7 @@ def tweet_id(tweet: Mapping[str, object]) -> object:
     return tweet.get("id_str") or tweet.get("id")
 
 
-def keep_last_versions(
-    records: Iterable[SourceRecord | Reject],
-) -> Iterator[SourceRecord | Reject]:
+def keep_last_versions(records: Iterable[SourceRecord | Reject]) -> Iterator[SourceRecord | Reject]:
     """Yield the records without tweets that were edited, if their last version is among them."""
     older, last = dict[str, list[SourceRecord]](), set[str]()
     for record in records:

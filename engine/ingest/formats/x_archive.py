@@ -11,13 +11,7 @@ from engine.errors import InputError, RecordError
 from engine.ingest.fields import mapping_at, read_mappings, read_zoned_time, string_at
 from engine.ingest.formats.tweets import keep_last_versions, tweet_id, tweet_post
 from engine.ingest.reader import JsonReader, Reader, Sample, json_objects
-from engine.ingest.records import (
-    Defaults,
-    PostFields,
-    Reject,
-    SourceRecord,
-    build_fingerprint,
-)
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, build_fingerprint
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.text.clean import clean_for_display

@@ -4,6 +4,7 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import import_module
@@ -59,23 +60,11 @@ _Headings = dict[tuple[int, str], int]
 
 def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
     """Return the text of a PDF file by pages. Raises RecordError."""
-    try:
-        library = import_module("pypdfium2")
-    except ImportError as exc:
-        raise missing_extra_error() from exc
-    try:
-        document = library.PdfDocument(content)
-    except library.PdfiumError as exc:
-        raise (protected_error() if exc.err_code == _PASSWORD else damaged_error()) from exc
-    try:
+    with _open_document(content) as document:
         pages = _Pages.read(document, ocr)
         metadata = document.get_metadata_dict()
         headings = _read_headings(document)
         labels = _read_labels(document)
-    except library.PdfiumError as exc:
-        raise damaged_error() from exc
-    finally:
-        document.close()
     blocks = _join_paragraphs(under_headings(_page_blocks(pages, headings)))
     if not blocks:
         raise pages.faults[0] if pages.faults else empty_error()
@@ -94,6 +83,20 @@ def parse_pdf(content: bytes, ocr: Ocr) -> ParsedDocument:
         page_labels=labels,
         unread=pages.unread,
     )
+
+
+@contextmanager
+def _open_document(content: bytes) -> Iterator[Any]:
+    """Open a PDF file for the block. Raises RecordError, also for what its library raises there."""
+    try:
+        library = import_module("pypdfium2")
+    except ImportError as exc:
+        raise missing_extra_error() from exc
+    try:
+        with closing(library.PdfDocument(content)) as document:
+            yield document
+    except library.PdfiumError as exc:
+        raise (protected_error() if exc.err_code == _PASSWORD else damaged_error()) from exc
 
 
 def _read_labels(document: Any) -> tuple[str, ...]:
@@ -116,21 +119,15 @@ class _Pages:
     def read(cls, document: Any, ocr: Ocr) -> Self:
         pages = cls()
         for number in range(1, len(document) + 1):
-            page = document[number - 1]
-            try:
+            with closing(document[number - 1]) as page:
                 pages.lines.append(pages._read_lines(page, number, ocr))
-            finally:
-                page.close()
         return pages
 
     def _read_lines(self, page: Any, number: int, ocr: Ocr) -> list["_Line"]:
-        words = page.get_textpage()
-        try:
+        with closing(page.get_textpage()) as words:
             text: str = words.get_text_range()
             if text.strip() or not any(True for _ in page.get_objects(max_depth=1)):
                 return _split_lines(text, words)
-        finally:
-            words.close()
         try:
             ocr.require()  # before the page is rendered
             text = ocr.read(render_page(page))
