@@ -143,12 +143,8 @@ class Conversation:
         self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
-        self._writing = (
-            Writing(
-                app, claims, source=source, report=report, write_commands=registry.write_as_typed
-            )
-            if app.client
-            else None
+        self._writing = Writing(
+            app, claims, source=source, report=report, write_commands=registry.write_as_typed
         )
         self._sender = Sender(app.chats, self._writing)
         self._judge = judge
@@ -200,19 +196,16 @@ class Conversation:
         finally:
             for task in tuple(self._later):
                 task.cancel()
-            if self._writing:
-                await self._writing.close()
+            await self._writing.close()
         return True
 
     def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         """Finish what processes that have died were writing on the adapter's platform."""
-        if self._writing:
+        if self._app.client:
             self._writing.take_up(adapter, now)
 
     async def wait_until_written(self) -> None:
         """Wait until nothing is being written; cancelled, cut it off."""
-        if self._writing is None:
-            return
         try:
             await self._writing.wait_until_finished()
         except asyncio.CancelledError:

@@ -380,7 +380,7 @@ def _request_of(task: KeptTask, now: datetime) -> Request:
 class Sender:
     """Delivers replies, and begins what is written after it is announced."""
 
-    def __init__(self, chats: Chats, writing: Writing | None) -> None:
+    def __init__(self, chats: Chats, writing: Writing) -> None:
         self._chats = chats
         self._writing = writing
 
@@ -388,9 +388,9 @@ class Sender:
         self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None
     ) -> str | None:
         """Send the reply once, in place of the message of a `step`; return its message's id."""
-        if reply.stops is not None and self._writing:
+        if reply.stops is not None:
             await self._writing.stop(reply.stops)
-        if reply.writes is not None and self._writing:
+        if reply.writes is not None:
             announce = partial(self._writing.announce, request, reply, adapter, step)
             return await self.send(request, announce)
         if step is None:
