@@ -27,8 +27,9 @@ from db.embedded.server import EmbeddedServer
 from db.logs import SearchJob
 from db.migrate import check_migrations
 from db.pool import Database, PoolSettings
+from db.search.aliases import AliasedSearch, Glossaries
 from db.search.embeddings import Embeddings
-from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
+from db.search.lexical import CandidateReader
 from engine.corpora import choose_corpora, resolve_corpus
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.glossary.groups import fold_terms
