@@ -141,7 +141,7 @@ async def _measured(url: str, arguments: argparse.Namespace, output: Output) -> 
     async with AsyncExitStack() as stack:
         port = await stack.enter_async_context(_served())
         app = await stack.enter_async_context(
-            open_app(settings, progress=lambda _: None, set_up=True)
+            open_app(settings, progress=lambda _: None, migrate=True)
         )
         fetcher = await stack.enter_async_context(
             Fetcher(settings.fetch, resolver=resolve, at_once=settings.polling.at_once)

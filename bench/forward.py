@@ -40,7 +40,8 @@ from bench.unjudged import (
     share_interval,
 )
 from bot.app import App
-from db.search.lexical import AliasedSearch, CandidateReader
+from db.search.aliases import AliasedSearch
+from db.search.lexical import CandidateReader
 from engine.judge.answer import read_judgments
 from engine.judge.judge import JUDGE, JudgeRequest, build_judge_request
 from engine.prophecy.expand import EXPANSION, Phrases, PhrasesRequest, read_phrases

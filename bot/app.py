@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.evidence import (
     Embedders,
@@ -15,24 +15,24 @@ from bot.evidence import (
     Rerankers,
     no_embedder,
     open_embedders,
-    open_reranker,
-    open_rerankers,
+    open_headline_reranker,
+    open_passage_rerankers,
     open_web,
 )
-from bot.query_log import current_source, log_of, log_search, search_logged
+from bot.query_log import add_prophecy, current_source, log_of, log_search
 from bot.settings import Settings
 from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
-from db.logs import SearchJob
+from db.logs import LoggedSearch, SearchJob
 from db.migrate import check_migrations
 from db.pool import Database, PoolSettings
+from db.search.aliases import AliasedSearch, Glossaries
 from db.search.embeddings import Embeddings
-from db.search.lexical import AliasedSearch, CandidateReader, Glossaries
+from db.search.lexical import CandidateReader
 from engine.corpora import choose_corpora, resolve_corpus
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from engine.glossary.groups import fold_terms
-from engine.ingest.records import TableLayout
 from engine.messages import join_messages
 from engine.process_pool import ProcessPool
 from engine.prophecy.meaning import Meaning
@@ -42,6 +42,7 @@ from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.adapter import Poster
+    from bot.archive_loading import ArchiveLoader
     from engine.answer.answer import Answerer
     from engine.chat import Chat
     from engine.feeds.lookup import FeedLookup
@@ -50,46 +51,8 @@ if TYPE_CHECKING:
     from engine.posting.retold import StoryComparer
     from engine.prophecy.expand import Expander
 
-_LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferedArchive:
-    """A file that waits under a `key`: what it holds, and which corpus it would fill; how it is
-    read, if it is a table of which something was guessed; and what is in it and not read."""
-
-    key: str
-    kind: Kind  # of the corpus: personal as soon as anything is
-    kinds: tuple[Kind, ...]  # of what it holds
-    corpus: str
-    is_known: bool  # there is a corpus of that name
-    table: TableLayout | None = None
-    unread: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedArchive:
-    """The corpus that a file was loaded into. `other_language` is that of texts which it reads in
-    another one, as `ingest --language` names it."""
-
-    corpus: Corpus
-    other_language: str | None = None
-
-
-class ArchiveLoader(Protocol):
-    """Loads files that the owner sends, as `presagio ingest` does. Times of a table that name no
-    zone are read in `zone`; of others it is None."""
-
-    async def receive(
-        self, name: str, fetch: Callable[[Path], Awaitable[None]], *, zone: str
-    ) -> OfferedArchive:
-        """Keep a file for a day, and tell what it holds. Raises PresagioError."""
-
-    async def load(self, key: str, *, zone: str | None) -> LoadedArchive | None:
-        """Load a file; return None if it is gone. Raises PresagioError."""
-
-    def drop(self, key: str) -> None:
-        """Delete a file."""
+_FEED_LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +79,7 @@ class App:
     server: EmbeddedServer | None = None  # None for an external database
     # Those of the platforms that are open, by name.
     posters: "Mapping[str, Poster]" = field(default_factory=dict)
-    loader: ArchiveLoader | None = None  # None where nothing can be loaded from a chat
+    loader: "ArchiveLoader | None" = None  # None where nothing can be loaded from a chat
 
     @property
     def public(self) -> "App":
@@ -170,23 +133,40 @@ class App:
             corpora = await self.choose_corpora(corpus)
             return await prophesy_from_all(self.prophet, corpora, request)
 
+        return await self.log_search(
+            SearchJob.SEARCH, request.headline.text, answer_corpora(), add_prophecy, corpus=corpus
+        )
+
+    async def log_search(
+        self,
+        job: SearchJob,
+        text: str,
+        work: Awaitable[_Answer],
+        complete: Callable[[LoggedSearch, _Answer], LoggedSearch],
+        *,
+        corpus: str,
+    ) -> _Answer:
+        """Await `work`, log it as the settings say, and return the answer.
+
+        `complete` adds to the entry what the answer reports. Raises what `work` raises.
+        """
         return await log_search(
-            SearchJob.SEARCH,
-            request.headline.text,
-            answer_corpora(),
-            search_logged,
+            job,
+            text,
+            work,
+            complete,
             log=log_of(self.database, self.settings),
-            settings=self.settings,
+            chat_queries=self.settings.log.chat_queries,
             corpus=corpus,
         )
 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, progress: Callable[[str], None], set_up: bool = False
+    settings: Settings, *, progress: Callable[[str], None], migrate: bool = False
 ) -> AsyncIterator[App]:
     """Open the App and close it on exit. The embedded database is migrated first; any other
-    database must already be up to date, unless `set_up` is true.
+    database must already be up to date, unless `migrate` is true.
 
     Raises storage errors, SettingsError.
     """
@@ -194,8 +174,8 @@ async def open_app(
         open_with_server(settings, progress) as (database, server),
         AsyncExitStack() as stack,
     ):
-        if set_up or server:
-            await bring_up_to_date(settings, database, server, progress)
+        if migrate or server:
+            await migrate_database(settings, database, server, progress)
         else:
             await database.require_current()
         yield await _build_app(settings, database, server, stack)
@@ -223,7 +203,7 @@ async def _build_app(
         client=client,
         comparer=comparer,
         web=open_web(settings, database, stack),
-        rerankers=open_rerankers(settings, database, embedders, stack),
+        rerankers=open_passage_rerankers(settings, database, embedders, stack),
         embeddings=Embeddings(database),
         embedders=embedders or no_embedder,
         glossaries=glossaries,
@@ -273,7 +253,7 @@ def _build_prophet(
         embedder=embedders,
         vectors=Embeddings(database),
         descriptions=descriptions,
-        reranker=open_reranker(settings, database, embedders, stack),
+        reranker=open_headline_reranker(settings, database, embedders, stack),
     )
     if client is None:
         return Prophet(index, None, settings=settings.prophecy, meaning=meaning)
@@ -339,7 +319,7 @@ def _open_feed_lookup(fetcher: "Callable[[], Fetcher]", stack: AsyncExitStack) -
 
     parser = FeedParser(workers=1)  # its process starts on first use
     stack.push_async_callback(parser.aclose)
-    limits = replace(FEED_LIMITS, seconds=_LOOKUP_SECONDS)
+    limits = replace(FEED_LIMITS, seconds=_FEED_LOOKUP_SECONDS)
     return FeedLookup(fetcher=fetcher(), parser=parser, limits=limits)
 
 
@@ -347,8 +327,9 @@ def _open_feed_lookup(fetcher: "Callable[[], Fetcher]", stack: AsyncExitStack) -
 async def open_with_server(
     settings: Settings, progress: Callable[[str], None]
 ) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
-    """Open the configured database, or the embedded one, which is started if necessary, and yield
-    it with its server, which is None for an external one.
+    """Open the configured database, or the embedded one, which is started if necessary.
+
+    Yield it with its server, which is None for an external database.
 
     `progress` is called with a sentence before each slow step. Raises storage errors.
     """
@@ -367,7 +348,7 @@ async def open_with_server(
         yield database, server
 
 
-async def bring_up_to_date(
+async def migrate_database(
     settings: Settings,
     database: Database,
     server: EmbeddedServer | None,
@@ -375,7 +356,7 @@ async def bring_up_to_date(
 ) -> list[str]:
     """Run the migrations that are missing and return their names.
 
-    What the embedded database holds is backed up before. Raises storage errors, InputError.
+    An embedded database is backed up before. Raises storage errors, InputError.
     """
     if server is None:
         return await database.migrate()
@@ -394,26 +375,28 @@ async def run_embedded(
     """Run the embedded server. An error in the block takes precedence over one at release."""
     server = EmbeddedServer(data_dir, progress=progress)
     try:
-        await _to_its_end(server.acquire)
+        await _finish_in_thread(server.acquire)
         yield server
     except (StorageInterrupted, StorageUnreachable) as error:
-        full = server.find_lack_of_room()
+        full = server.diagnose_full_disk()
         with suppress(StorageError):
-            await _to_its_end(server.release)
+            await _finish_in_thread(server.release)
         if full:
-            full.fix = join_messages(full.fix, error.stays)
+            full.fix = join_messages(full.fix, error.stored_work)
             raise full from error
         raise
     except BaseException:
         with suppress(StorageError):
-            await _to_its_end(server.release)
+            await _finish_in_thread(server.release)
         raise
-    await _to_its_end(server.release)
+    await _finish_in_thread(server.release)
 
 
-async def _to_its_end(work: Callable[[], None]) -> None:
-    """Run blocking work in a thread and wait for its end, even when cancelled: a server that was
-    started in the meantime must be known to the code that stops it."""
+async def _finish_in_thread(work: Callable[[], None]) -> None:
+    """Run blocking work in a thread and wait for its end, even when cancelled.
+
+    Otherwise a server could start that nobody stops.
+    """
     thread = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(thread)

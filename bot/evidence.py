@@ -130,7 +130,7 @@ class LazyWebSearch:
         )
 
 
-def open_rerankers(
+def open_passage_rerankers(
     settings: Settings,
     database: Database,
     embedders: Callable[[Corpus], Embedder] | None,
@@ -259,7 +259,7 @@ def _open_local(settings: Settings, database: Database, stack: AsyncExitStack) -
     return local
 
 
-def open_reranker(
+def open_headline_reranker(
     settings: Settings, database: Database, embedders: Embedders | None, stack: AsyncExitStack
 ) -> HeadlineReranker | None:
     """Return the reranker of the best candidates, or None unless a local model can do it.

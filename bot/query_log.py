@@ -54,12 +54,13 @@ async def log_search(
     complete: Callable[[LoggedSearch, _Answer], LoggedSearch],
     *,
     log: Log,
-    settings: Settings,
+    chat_queries: bool,
     corpus: str,
 ) -> _Answer:
     """Await `work`, log the search and return the answer; `complete` adds what the answer reports.
 
-    Errors of `work` are logged by name and raised again; logging itself raises nothing.
+    With `chat_queries`, queries that people type in chats are logged word by word. Errors of `work`
+    are logged by name and raised again; logging itself raises nothing.
     """
     asked_by, started = current_asker(), time.perf_counter()
     entry = LoggedSearch(
@@ -68,7 +69,7 @@ async def log_search(
         asked_at=datetime.now(UTC),
         milliseconds=0.0,
         text=text,
-        quotable=may_quote(asked_by, job, chat_queries=settings.log.chat_queries),
+        quotable=may_quote(asked_by, job, chat_queries=chat_queries),
         corpus=corpus or None,
     )
 
@@ -91,8 +92,8 @@ def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
     return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
 
 
-def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
-    """Return the entry for a headline that was answered."""
+def add_prophecy(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
+    """Return the entry of a search with what the answer to the headline reports."""
     return replace(
         search,
         text=prophecy.headline.text,

@@ -163,7 +163,7 @@ class StorageError(PresagioError):
     """The database failed in a way that no subclass describes."""
 
     plain = Message("My database does not answer just now. Try again in a few minutes.")
-    stays: str | None = None  # what of the work is stored all the same; `fix` ends with it
+    stored_work: str | None = None  # what of the work is stored all the same; `fix` ends with it
 
 
 class StorageUnreachable(StorageError):

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from bot.app import bring_up_to_date, open_with_server
+from bot.app import migrate_database, open_with_server
 from bot.cli.shared import Json, command_of, settings_of
 from bot.console.screen import Output, progress_bar
 from bot.settings import Settings
@@ -41,7 +41,7 @@ async def migrate_tables(settings: Settings, *, output: Output) -> None:
     Example: presagio init
     """
     async with open_with_server(settings, output.remark) as (database, server):
-        done = await bring_up_to_date(settings, database, server, output.remark)
+        done = await migrate_database(settings, database, server, output.remark)
         if added := await add_languages(database):
             output.remark(f"The server has learned: {', '.join(added)}.")
         if settings.embeddings.backend == "remote":

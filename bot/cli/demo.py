@@ -173,4 +173,4 @@ def command(
         else:
             await answer_bundled(opened, now=read_clock(), output=output)
 
-    with_app(settings_of(context), answer, set_up=True)
+    with_app(settings_of(context), answer, migrate=True)

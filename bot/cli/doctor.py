@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import typer
 
-from bot.app import bring_up_to_date, open_with_server
+from bot.app import migrate_database, open_with_server
 from bot.cli.checks import CHECKS, Result, Setup, run_check
 from bot.cli.shared import Json, read_clock, settings_of
 from bot.console.screen import Output
@@ -321,7 +321,7 @@ async def _list_results(setup: Setup, output: Output) -> AsyncIterator[tuple[str
             if url:  # the embedded one has this machine's clock
                 setup.offsets["the database"] = setup.now() - await server_time(database)
             else:  # as every other command does
-                await bring_up_to_date(settings, database, server, output.remark)
+                await migrate_database(settings, database, server, output.remark)
             async for named in check_database(settings, database, setup.now()):
                 yield named
     except PresagioError as error:

@@ -269,8 +269,8 @@ def _tell_what_stays(loader: Loader) -> Iterator[None]:
         stored = loader.report.inserted + loader.report.updated
         if not stored:
             raise
-        error.stays = f"{stored:,} records of this run are stored and stay."
-        error.fix = join_messages(error.fix, error.stays)
+        error.stored_work = f"{stored:,} records of this run are stored and stay."
+        error.fix = join_messages(error.fix, error.stored_work)
         raise
 
 

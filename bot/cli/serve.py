@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import LoadedArchive, OfferedArchive
+from bot.archive_loading import LoadedArchive, OfferedArchive
 from bot.cli.ingest import IngestOptions, ingest_files, open_sources
 from bot.cli.ingest_sources import SIMPLE, choose_kind, language_setting, name_unread
 from bot.cli.shared import CorpusOption, Json, make_folder, parse_texts, settings_of, with_app
@@ -218,7 +218,7 @@ def serve_command(
             tell=Output.of_process().remark,
             web=web,
         ),
-        set_up=migrate,
+        migrate=migrate,
     )
 
 

@@ -217,7 +217,7 @@ async def set_up(wishes: Wishes, config: Path | None, known: Settings, *, output
         await checks.all(wishes)
     _write_wishes(path, wishes, output)
     settings = load_settings(path)
-    async with open_app(settings, progress=output.remark, set_up=True) as app:
+    async with open_app(settings, progress=output.remark, migrate=True) as app:
         await _load_archive(app, wishes, checks.zones, output)
         await _tell_the_rest(app, wishes, checks.names, output)
 

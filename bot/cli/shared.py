@@ -145,14 +145,14 @@ def settings_of(context: typer.Context, *, serves: bool = False) -> "Settings":
 
 
 def with_app(
-    settings: "Settings", work: "Callable[[App], Awaitable[_Result]]", *, set_up: bool = False
+    settings: "Settings", work: "Callable[[App], Awaitable[_Result]]", *, migrate: bool = False
 ) -> _Result:
     """Open the App, run `work` with it, and close it."""
     from bot.app import open_app
 
     async def run_opened() -> _Result:
         async with open_app(
-            settings, progress=Output.of_process().remark, set_up=set_up
+            settings, progress=Output.of_process().remark, migrate=migrate
         ) as application:
             return await work(application)
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from bot.adapter import DeliveryError
-from bot.app import App, LoadedArchive, OfferedArchive
+from bot.app import App
+from bot.archive_loading import LoadedArchive, OfferedArchive
 from bot.commands.registry import too_old
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
-from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from engine.answer.cited_answer import CitedAnswer, Question
 from engine.answer.passages import gather_passages, read_period
@@ -36,13 +35,11 @@ async def ask(
     the sources. A model failure becomes a notice, not an error. The question is logged; one from a
     chat only as a hash. Raises UsageError, storage errors.
     """
-    return await log_search(
+    return await app.log_search(
         SearchJob.ASK,
         request.headline.original,
         answer_unlogged(app, request, corpora, earlier, prophet, model=model),
-        _ask_logged,
-        log=log_of(app.database, app.settings),
-        settings=app.settings,
+        _add_answer,
         corpus=", ".join(corpus.name for corpus in corpora),
     )
 
@@ -116,7 +113,7 @@ async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) 
         return list_default_corpora(await app.corpora.list())
 
 
-def _ask_logged(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:
+def _add_answer(search: LoggedSearch, answer: CitedAnswer) -> LoggedSearch:
     """Return the entry for a question that was answered."""
     return replace(
         search,

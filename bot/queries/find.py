@@ -6,7 +6,6 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from bot.app import App
-from bot.query_log import log_of, log_search
 from db.logs import LoggedSearch, SearchJob
 from db.search.find import DialectIndex
 from db.search.shown import Comments
@@ -63,18 +62,16 @@ async def find(
     terms. Raises CorpusNotFound if `corpus` is unknown, and storage errors; in modes that compare
     vectors, UsageError if there are none, and the model's errors.
     """
-    return await log_search(
+    return await app.log_search(
         SearchJob.FIND,
         text,
         _find_texts(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
-        _log_found,
-        log=log_of(app.database, app.settings),
-        settings=app.settings,
+        _add_finds,
         corpus=corpus,
     )
 
 
-def _log_found(search: LoggedSearch, answer: QueryAnswer) -> LoggedSearch:
+def _add_finds(search: LoggedSearch, answer: QueryAnswer) -> LoggedSearch:
     """Return the entry for a query that was answered, with the query in canonical form."""
     query = answer.query
     named = search.quotable
@@ -222,13 +219,11 @@ async def published_search(app: App, search: PublishedSearch) -> PublishedResult
 
 
 async def _run_search(app: App, search: _Search, snippet: type[_S]) -> SearchResult[_S]:
-    answer = await log_search(
+    answer = await app.log_search(
         SearchJob.FIND,
         search.query,
         _find_in_corpus(app, search, search.to_query()),
-        _log_found,
-        log=log_of(app.database, app.settings),
-        settings=app.settings,
+        _add_finds,
         corpus=search.corpus,
     )
     return result_of(search, answer, snippet)

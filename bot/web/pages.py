@@ -56,129 +56,26 @@ from engine.ranking import idf
 from engine.search import Hit, Prophecy, SearchRequest, Term
 from engine.values import Corpus, CorpusRole
 
-_LASTING = "public, max-age=31536000, immutable"
+_CACHED_FOREVER = "public, max-age=31536000, immutable"
+_CACHED_FOR_A_DAY = "public, max-age=86400"
 _FEW_TEXTS = 1000
-_LEAST_TELLING = 0.5  # of the idf of the rarest word in common, for a word to be marked
+_LEAST_SHARE_OF_IDF = 0.5  # of that of the rarest word in common, for a word to be marked
 _LONGEST_SOURCE = 600  # characters that are shown
-_FOR_A_DAY = "public, max-age=86400"
 REFRESH_SECONDS = 3  # after which a page without scripts asks for what a model is judging
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(limit_requests)])
 
 
-@router.get("/ask")
-async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    values = request.query_params
-    question = values.get("question", "").strip()[:LONGEST_TEXT]
-    corpora, selected = await list_choices(
-        shared, values.get("corpus", "").strip(), visitor.words.language, may_be_all=True
-    )
-    answered: CitedAnswer | None = None
-    if question:
-        await limit_answers(request, shared)
-        answered = await _answer_question(shared, question, selected)
-    nearest = corpora[0].name if selected == ALL else selected
-    return render_template(
-        request,
-        "ask.html",
-        question=question,
-        asked=ProphecyForm(corpus=selected),
-        corpora=corpora,
-        samples=()
-        if answered and answered.sources
-        else await list_samples(shared, await shared.app.corpus(nearest), visitor.words),
-        **_describe_answer(answered, visitor.words),
-    )
-
-
-async def _answer_question(shared: SharedState, question: str, selected: str) -> CitedAnswer:
-    """Answer a question; where the model says that the texts do not, with those that come nearest.
-
-    Raises StorageError.
-    """
-    asked = SearchRequest(
-        headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
-    )
-    every, prophet = await shared.app.choose_corpora(selected), build_searcher(shared.app)
-    answered = await ask(shared.app, asked, every, prophet=prophet)
-    if answered.outcome is not AnswerOutcome.SILENT:
-        return answered
-    near = await answer_unlogged(shared.app, asked, every, prophet=prophet, model=False)
-    return replace(answered, sentences=near.sentences, sources=near.sources)
-
-
-def _describe_answer(answered: CitedAnswer | None, words: Words) -> dict[str, Any]:
-    """Return what the template shows of an answer, or that there is none yet."""
-    if answered is None:
-        return {"answered": None}
-    # What is said are its sources.
-    extracted = answered.outcome in (AnswerOutcome.EXTRACTED, AnswerOutcome.SILENT)
-    quotes = {said.sources[0]: said.text for said in answered.sentences if extracted}
-    return {
-        "answered": answered,
-        "extracted": extracted,
-        "silent": answered.outcome in (AnswerOutcome.SILENT, AnswerOutcome.NOTHING),
-        "subject": extract_subject(answered.question.text),
-        "label": answer_label(answered, words),
-        "notice": words.render(answered.notice) if answered.notice else None,
-        "sentences": () if extracted else answered.sentences,
-        "sources": [
-            (
-                source.number,
-                view_text(
-                    source.passage.hit.candidate,
-                    source.passage.corpus,
-                    words,
-                    longest=_LONGEST_SOURCE,
-                    quote=quotes.get(source.number, ""),
-                ),
-            )
-            for source in answered.sources
-        ],
-    }
-
-
-def add_routes(app: FastAPI, *routers: APIRouter) -> None:
-    """Add routes as they are: `include_router` makes each anew, at the first request.
-
-    Their names become the ids of their operations, after which generated clients name methods.
-    """
-    for route in (route for each in routers for route in each.routes):
-        if isinstance(route, APIRoute):
-            route.unique_id = route.name.strip("_")
-        app.router.routes.append(route)
-
-
-class StaticContent(StaticFiles):
-    """Static files, which browsers keep: an address with a version never shows another, and a font
-    has its version in its name."""
-
-    def file_response(
-        self, full_path: Any, stat_result: Any, scope: Any, status_code: int = 200
-    ) -> Response:
-        """Return a file, or that it is unchanged."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        lasting = scope.get("query_string") or str(full_path).endswith(".woff2")
-        response.headers["Cache-Control"] = _LASTING if lasting else _FOR_A_DAY
-        return response
-
-
-def add_pages(app: FastAPI) -> None:
-    """Add the pages and their static files."""
-    add_routes(app, router, browsing, searching, sharing, reference)
-    app.mount("/static", StaticContent(directory=STATIC), name="static")
-
-
 @router.get("/")
 async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    shown = await shared.app.corpora.list()
-    if not shown:
+    visible = await shared.app.corpora.list()
+    if not visible:
         return render_template(
             request, "home.html", asked=None, corpora=(), lately=(), lead=None, this_day=None
         )
     name = request.query_params.get("corpus", "").strip()
     corpora, selected = await list_choices(shared, name, visitor.words.language)
-    lately = await list_latest(shared, shown, visitor)
+    lately = await list_latest(shared, visible, visitor)
     leads = lately or await list_bundled_leads(shared, corpora, visitor, limit=1)
     corpus = await shared.app.corpus(selected)
     return render_template(
@@ -195,10 +92,10 @@ async def _show_home(request: Request, shared: SharedOf, visitor: VisitorOf) -> 
 
 @router.get("/prophecy")
 async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
-    """Show the answer, or what words propose while a model judges that.
+    """Show the answer, or what words propose while a model judges.
 
-    Those wait for one answer who ask for it meanwhile: the same page again, where no script runs,
-    and its script for events. They have been counted already.
+    A page that shows proposals asks again, by its script for events or else by loading itself once
+    more. All who ask for the same answer meanwhile wait for one, and are not counted again.
     """
     form = read_asked(request.query_params)
     if form not in shared.prophecies:
@@ -208,15 +105,18 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     if not form.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if form.date is None or form.corpus != selected or "://" in form.headline:
-        return RedirectResponse(await build_lasting_link(shared, visitor, form, selected), 303)
+        link = await build_lasting_link(shared, visitor, form, selected)
+        return RedirectResponse(link, HTTPStatus.SEE_OTHER)
     if wants_events(request):
         return _stream_findings(request, shared, form, visitor.words)
     async with join_prophecy(shared, form) as answering:
         judges = shared.app.client is not None and shared.settings.web.judge
         await asyncio.wait([answering], timeout=shared.patience if judges else None)
         candidates = None if answering.done() else await list_candidates(shared, form)
-        prophecy = candidates if candidates and not answering.done() else await answering
-        judging = prophecy is candidates
+        if candidates is None or answering.done():
+            prophecy, judging = await answering, False
+        else:
+            prophecy, judging = candidates, True
         await note_answered(shared, form)
         if judging:
             shared.prophecies.expect_return(form)
@@ -328,38 +228,153 @@ async def _mark_words(
 ) -> Mapping[int, str]:
     """Return the texts of hits with marks around the words of the headline, by id.
 
-    A word that is only spelt like one is marked where a notice names it: not of near texts.
+    Words that are only spelt like one of the headline are marked if there are hits, as then a
+    notice names them.
     """
-    own = [t for t in prophecy.terms if prophecy.hits or t.alias or t.neighbour_of is None]
+    terms = [
+        term for term in prophecy.terms if prophecy.hits or term.alias or term.neighbour_of is None
+    ]
     ids = defaultdict[str, list[int]](list)
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
     corpora = {corpus.name: corpus for corpus in await shared.app.choose_corpora(prophecy.corpus)}
     texts = sum(corpus.searchable for corpus in corpora.values())
-    lexemes = {lexeme for term in _leave_out_common(own, hits, texts) for lexeme in term.lexemes}
-    shown, marked = DocumentLookup(shared.app.database), dict[int, str]()
+    lexemes = {lexeme for term in _leave_out_common(terms, hits, texts) for lexeme in term.lexemes}
+    lookup, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():
-        marked |= await shown.mark_words(corpora[name], listed, lexemes)
+        marked |= await lookup.mark_words(corpora[name], listed, lexemes)
     return marked
 
 
 def _leave_out_common(terms: Sequence[Term], hits: Sequence[Hit], texts: int) -> Sequence[Term]:
-    """Return the terms without those that tell little beside the rarest one that a hit has: of few
-    texts, how many have a word does not tell that."""
+    """Return the terms without those that are common beside the rarest one that a hit has.
+
+    Where there are few texts, all are returned: counts do not yet tell what is common.
+    """
     if texts < _FEW_TEXTS:
         return terms
     matched = {word for hit in hits for word in hit.matched}
     weights = {term: idf(texts, term.document_frequency) for term in terms}
-    rarest = max((weights[t] for t in terms if matched & {t.word, t.shown}), default=0.0)
-    return [term for term in terms if weights[term] >= _LEAST_TELLING * rarest]
+    rarest = max(
+        (weights[term] for term in terms if matched & {term.word, term.shown}), default=0.0
+    )
+    return [term for term in terms if weights[term] >= _LEAST_SHARE_OF_IDF * rarest]
+
+
+@router.get("/ask")
+async def _show_answer(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
+    values = request.query_params
+    question = values.get("question", "").strip()[:LONGEST_TEXT]
+    corpora, selected = await list_choices(
+        shared, values.get("corpus", "").strip(), visitor.words.language, may_be_all=True
+    )
+    answer: CitedAnswer | None = None
+    if question:
+        await limit_answers(request, shared)
+        answer = await _answer_question(shared, question, selected)
+    sampled = corpora[0].name if selected == ALL else selected
+    return render_template(
+        request,
+        "ask.html",
+        question=question,
+        asked=ProphecyForm(corpus=selected),
+        corpora=corpora,
+        samples=()
+        if answer and answer.sources
+        else await list_samples(shared, await shared.app.corpus(sampled), visitor.words),
+        **_describe_answer(answer, visitor.words),
+    )
+
+
+async def _answer_question(shared: SharedState, question: str, selected: str) -> CitedAnswer:
+    """Answer a question. If the model says that the texts do not, show the nearest of them.
+
+    Raises StorageError.
+    """
+    request = SearchRequest(
+        headline=read_headline(question), limit=shared.settings.answer.limit, now=shared.now()
+    )
+    corpora, prophet = await shared.app.choose_corpora(selected), build_searcher(shared.app)
+    answer = await ask(shared.app, request, corpora, prophet=prophet)
+    if answer.outcome is not AnswerOutcome.SILENT:
+        return answer
+    nearest = await answer_unlogged(shared.app, request, corpora, prophet=prophet, model=False)
+    return replace(answer, sentences=nearest.sentences, sources=nearest.sources)
+
+
+def _describe_answer(answer: CitedAnswer | None, words: Words) -> dict[str, Any]:
+    """Return what the template shows of an answer, or that there is none yet."""
+    if answer is None:
+        return {"answered": None}
+    # Then its sentences are quotations of its sources.
+    extracted = answer.outcome in (AnswerOutcome.EXTRACTED, AnswerOutcome.SILENT)
+    quotes = {each.sources[0]: each.text for each in answer.sentences if extracted}
+    return {
+        "answered": answer,
+        "extracted": extracted,
+        "silent": answer.outcome in (AnswerOutcome.SILENT, AnswerOutcome.NOTHING),
+        "subject": extract_subject(answer.question.text),
+        "label": answer_label(answer, words),
+        "notice": words.render(answer.notice) if answer.notice else None,
+        "sentences": () if extracted else answer.sentences,
+        "sources": [
+            (
+                source.number,
+                view_text(
+                    source.passage.hit.candidate,
+                    source.passage.corpus,
+                    words,
+                    longest=_LONGEST_SOURCE,
+                    quote=quotes.get(source.number, ""),
+                ),
+            )
+            for source in answer.sources
+        ],
+    }
 
 
 @router.get("/robots.txt")
 async def _show_robots() -> Response:
-    """Let those read an answer and its picture who show a card of a link that somebody shares.
+    """Keep crawlers off what costs work, but let them read answers and pictures.
 
-    These pages ask search engines by a tag not to list them, and ask no model unless everybody may.
+    A platform reads both to show a card of a link that somebody shares. The pages of answers tell
+    search engines by a tag not to list them, and ask no model unless everybody may.
     """
     lines = ("User-agent: *", "Disallow: /api/", "Disallow: /search", "Disallow: /compose",
              "Disallow: /ask", "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))
+
+
+def add_routes(app: FastAPI, *routers: APIRouter) -> None:
+    """Add routes as they are: `include_router` makes each anew, at the first request.
+
+    Their names become the ids of their operations, after which generated clients name methods.
+    """
+    for route in (route for each in routers for route in each.routes):
+        if isinstance(route, APIRoute):
+            route.unique_id = route.name.strip("_")
+        app.router.routes.append(route)
+
+
+class StaticContent(StaticFiles):
+    """Static files, which browsers keep: for good if the address holds a version, as that of a font
+    does by its name."""
+
+    def file_response(
+        self,
+        full_path: Any,
+        stat_result: Any,
+        scope: Any,
+        status_code: int = 200,
+    ) -> Response:
+        """Return a file, or that it is unchanged."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        lasting = scope.get("query_string") or str(full_path).endswith(".woff2")
+        response.headers["Cache-Control"] = _CACHED_FOREVER if lasting else _CACHED_FOR_A_DAY
+        return response
+
+
+def add_pages(app: FastAPI) -> None:
+    """Add the pages and their static files."""
+    add_routes(app, router, browsing, searching, sharing, reference)
+    app.mount("/static", StaticContent(directory=STATIC), name="static")

@@ -26,7 +26,7 @@ from bot.adapter import AdapterStatus
 from bot.app import App
 from bot.listening import network_of
 from bot.pace import RateLimit
-from bot.query_log import asked_by, current_asker, log_of, log_search, search_logged
+from bot.query_log import add_prophecy, asked_by, current_asker
 from bot.settings import Settings, load_settings
 from bot.web.access import Keys, OwnNames, Right
 from bot.web.failures import Refusal, too_many
@@ -185,13 +185,11 @@ class SharedState:
         self, corpora: Sequence[Corpus], request: SearchRequest, searcher: Prophet
     ) -> Prophecy:
         """Answer a headline from several corpora, of which there is at least one, and log it."""
-        return await log_search(
+        return await self.app.log_search(
             SearchJob.SEARCH,
             request.headline.text,
             prophesy_from_all(searcher, corpora, request),
-            search_logged,
-            log=log_of(self.app.database, self.settings),
-            settings=self.settings,
+            add_prophecy,
             corpus=corpora[0].name if len(corpora) == 1 else ALL,
         )
 

@@ -230,7 +230,7 @@ class EmbeddedServer:
             with suppress(OSError):
                 self._log_seen = (self.folder / LOG_FILE).stat().st_size
 
-    def find_lack_of_room(self) -> StorageError | None:
+    def diagnose_full_disk(self) -> StorageError | None:
         """Return the error of a disk that filled since the server was acquired, if that ended it.
 
         Clients learn no more than that their connection was lost.

@@ -17,7 +17,7 @@ from db.corpus.corpora import names_of
 from db.search.nearest import as_text, embedding_table
 from db.search.statements import (
     CLASSES,
-    Readings,
+    LexemeReader,
     WeightedLexeme,
     add_places,
     build_condition,
@@ -25,12 +25,12 @@ from db.search.statements import (
     build_score,
     build_scored_select,
     list_constants,
-    operand_values,
-    posted_values,
+    list_operand_values,
+    list_posting_values,
     quote_lexeme,
     read_candidate,
     read_text_list,
-    weighted_lexemes,
+    weigh_lexemes,
 )
 from engine.query.filters import Conditions
 from engine.query.query import Chain, LanguageQuery
@@ -56,7 +56,7 @@ RANKED = (*SCORING, "any", *NEWEST)
 NEAREST = (*NEWEST, "vector")
 
 
-class DialectIndex(Readings):
+class DialectIndex(LexemeReader):
     """Reads queries into lexemes and finds exactly the documents that match them."""
 
     async def rank_texts(
@@ -73,7 +73,7 @@ class DialectIndex(Readings):
 
         With `profiled`, returns as many of the newest and of the most liked ones as well.
         """
-        lexemes = weighted_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable)
         wanted = {query.language: _build_tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
@@ -85,11 +85,11 @@ class DialectIndex(Readings):
         scored: Sequence[object]
         if corpus.postings:
             statement = matched_by_postings(corpus.id, profiled=profiled)
-            scored = posted_values(lexemes)
+            scored = list_posting_values(lexemes)
         else:
             table = name_partition(corpus.id)
             statement = ranked_statement(table, len(lexemes), profiled=profiled)
-            scored = operand_values(lexemes)
+            scored = list_operand_values(lexemes)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, *(values[name] for name in RANKED), *scored)
             return await _add_places(connection, corpus, _read_found_rows(rows, lexemes))

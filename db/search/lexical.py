@@ -1,9 +1,16 @@
-"""Searches documents by words (BM25): SearchIndex, PhraseIndex, Descriptions of engine.ports."""
+"""Searches documents by words (BM25): SearchIndex, PhraseIndex, Descriptions of engine.ports.
+
+Most documents share a word with a headline, and few can be among the best. So a search guesses the
+score that the best reach, reads only documents that can score as much (as WAND and MaxScore do),
+and lowers the guess until the answer is exact. Short texts are read by classes, whose length and
+repetitions bound the score (docs/decisions/0004-retrieval.md); a corpus of long texts has a table
+of postings, which are summed (docs/decisions/0030-postings.md). Both give the same documents and
+scores.
+"""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import asyncpg
 import orjson
@@ -12,26 +19,23 @@ from db.connection import Connection, about_corpus, load_statements, name_partit
 from db.pool import Database
 from db.search.statements import (
     CLASSES,
-    Readings,
+    LexemeReader,
     WeightedLexeme,
     add_places,
-    build_frequencies,
-    build_operands,
-    build_score,
+    build_class_description,
+    build_class_statement,
+    build_posting_description,
+    build_posting_statement,
     build_threshold_query,
     count_essential,
-    described_by_postings,
     list_constants,
+    list_operand_values,
+    list_passing_flags,
     list_places,
-    operand_values,
-    passing_flags,
-    posted_values,
-    rank_statement,
-    ranked_by_postings,
-    ranked_candidate,
-    weighted_lexemes,
+    list_posting_values,
+    read_ranked_candidate,
+    weigh_lexemes,
 )
-from engine.glossary.groups import Glossary, MatchedAlias, build_glossary, find_fired
 from engine.ranking import DEFAULT, Bm25, expected_threshold
 from engine.search import Candidate, Filters, Term
 from engine.text.clean import make_searchable
@@ -41,9 +45,9 @@ from engine.values import Corpus
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1000
 # About how many postings are summed at once: the sums of their documents take half a megabyte.
-_RANGE = 8000
-# Lengths of short texts with several words of a headline, relative to the average: texts with more
-# are longer. Thresholds guessed from these let the fewest real tweets through.
+_POSTINGS_PER_RANGE = 8000
+# Lengths, relative to the average, from which the scores of short texts with several words of a
+# headline are guessed. With these the fewest real tweets pass the guessed threshold.
 _LENGTHS = (0.7, 0.9, 1.15, 1.4, 1.8)
 # About how many documents pass a threshold for each that is returned.
 _PASSING_PER_HIT = 4
@@ -51,12 +55,8 @@ _PASSING_PER_HIT = 4
 # proportion and by _OVERSHOOT more, and falls at least by _STEP: a few rounds reach the plain OR.
 _OVERSHOOT = 1.5
 _STEP = 0.8
-_NEIGHBOURS = 2
-# Connections that one search for phrases uses at once: the pool has four.
-_AT_ONCE = 3
-# Number of the first parameter for a lexeme: it follows k1, the two parts of the norm, and the ids.
-_FIRST_LEXEME = 5
-_EMPTY_GLOSSARY = Glossary()
+_MOST_NEIGHBOURS = 2
+_PHRASES_AT_ONCE = 3  # each uses a connection, and the pool has four
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _Ranking:
         return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.searchable
 
 
-class LexicalIndex(Readings):
+class LexicalIndex(LexemeReader):
     """Reads headlines into terms and finds the exact best documents by BM25."""
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
@@ -112,24 +112,24 @@ class LexicalIndex(Readings):
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> list[Candidate]:
         """Return the exact best `limit` documents by BM25, ties by date then id."""
-        lexemes = weighted_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable)
         if not lexemes or limit < 1:
             return []
         async with self._database.connection() as connection:
             rows = await self._rank_documents(connection, _Ranking(corpus, lexemes, filters, limit))
             where = list_places(terms, lexemes)
             return await add_places(
-                connection, corpus, [ranked_candidate(row, where) for row in rows]
+                connection, corpus, [read_ranked_candidate(row, where) for row in rows]
             )
 
     async def rank_phrases(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
     ) -> list[list[int]]:
         """Return for each phrase the ids of the exact best `limit` documents, best first."""
-        turns = asyncio.Semaphore(_AT_ONCE)
+        turns = asyncio.Semaphore(_PHRASES_AT_ONCE)
 
         async def rank_ids(terms: Sequence[Term]) -> list[int]:
-            lexemes = weighted_lexemes(terms, corpus.searchable)
+            lexemes = weigh_lexemes(terms, corpus.searchable)
             if not lexemes or limit < 1:
                 return []
             ranking = _Ranking(corpus, lexemes, filters, limit, ids_alone=True)
@@ -171,7 +171,7 @@ class LexicalIndex(Readings):
                 weight=row["similarity"] / 2,
                 neighbour_of=unknown.word,
             )
-            for row in rows[:_NEIGHBOURS]
+            for row in rows[:_MOST_NEIGHBOURS]
         ]
 
     async def _rank_documents(
@@ -230,13 +230,13 @@ class LexicalIndex(Readings):
             )
             for document_class in CLASSES
         ]
-        statement = rank_statement(
+        statement = build_class_statement(
             name_partition(ranking.corpus.id),
             len(ranking.lexemes),
             dates_first=ranking.dates_first,
             ids_alone=ranking.ids_alone,
         )
-        return statement, [*queries, *operand_values(ranking.lexemes)]
+        return statement, [*queries, *list_operand_values(ranking.lexemes)]
 
     def _query_postings(self, ranking: _Ranking, threshold: float) -> tuple[str, Sequence[object]]:
         """Return the statement that reads postings, and its values after those of the filters."""
@@ -245,17 +245,17 @@ class LexicalIndex(Readings):
             lexeme.weight * self._bm25.part(lexeme.max_tf, lexeme.max_tf, average)
             for lexeme in ranking.lexemes
         ]
-        statement = ranked_by_postings(
+        statement = build_posting_statement(
             ranking.corpus.id, dates_first=ranking.dates_first, ids_alone=ranking.ids_alone
         )
         essential, minimum = count_essential(bounds, threshold)
         postings = replace(ranking, lexemes=ranking.lexemes[:essential]).estimated_postings
-        ranges = 1 if ranking.dates_first else 1 + int(postings / _RANGE)
-        return statement, [*posted_values(ranking.lexemes), essential, minimum, ranges]
+        ranges = 1 if ranking.dates_first else 1 + int(postings / _POSTINGS_PER_RANGE)
+        return statement, [*list_posting_values(ranking.lexemes), essential, minimum, ranges]
 
     async def _plan_ranking(self, connection: Connection, ranking: _Ranking) -> tuple[float, bool]:
         """Return about which share of the corpus passes the filters, by the planner's statistics
-        (EXPLAIN), and whether to read by date first, as dates leave fewer documents than words.
+        (EXPLAIN), and whether to read by date first, as that leaves fewer documents than the words.
         """
         corpus, filters = ranking.corpus, ranking.filters
         dated = share = await self._estimate_passing_share(
@@ -278,92 +278,12 @@ class LexicalIndex(Readings):
             corpus.id,
             filters.before,
             filters.since,
-            passing_flags(filters),
+            list_passing_flags(filters),
         )
         plan = orjson.loads(plan)[0]["Plan"]
         if query := plan.get("Distributed Query"):  # which Citus sends to a worker
             plan = query["Job"]["Tasks"][0]["Remote Plan"][0][0]["Plan"]
         return min(1.0, max(float(plan["Plan Rows"]), 1.0) / corpus.documents)
-
-
-class Glossaries:
-    """The glossaries of all corpora, cached.
-
-    A corpus carries the version of its glossary, so that changes by other processes apply at once
-    and an unchanged glossary costs nothing.
-    """
-
-    def __init__(self, database: Database, protected: Iterable[str] = ()) -> None:
-        """`protected` are the keys of names that match exactly and have no aliases."""
-        self._database = database
-        self._protected = frozenset(protected)
-        self._readings = Readings(database)
-        self._sql = load_statements("glossary")
-        self._cache: dict[int, tuple[tuple[int, tuple[str, ...]], Glossary]] = {}
-
-    async def of(self, corpus: Corpus) -> Glossary:
-        """Return the glossary that applies in a corpus."""
-        if not corpus.glossary:
-            return _EMPTY_GLOSSARY
-        entry = self._cache.get(corpus.id)
-        version = (corpus.glossary, corpus.languages)
-        if entry is None or entry[0] != version:
-            entry = version, await self._read_glossary(corpus)
-            self._cache[corpus.id] = entry
-        return entry[1]
-
-    async def _read_glossary(self, corpus: Corpus) -> Glossary:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["holding"], corpus.id)
-            rejected_rows = await connection.fetch(self._sql["rejected_here"], corpus.id)
-        if not rows:
-            return _EMPTY_GLOSSARY
-        groups = [tuple(row["terms"]) for row in rows]
-        terms = [make_searchable(term) for group in groups for term in group]
-        readings = await self._readings.read(corpus, terms)
-        rejected = [(row["first"], row["second"]) for row in rejected_rows]
-        return build_glossary(groups, readings, rejected, protected=self._protected)
-
-
-class AliasedSearch(LexicalIndex):
-    """Searches for the aliases of a headline's words as well, at a lower weight.
-
-    Without a glossary it behaves as LexicalIndex at no extra cost. A corpus that has one is asked
-    once more for the words as they stand: those of terms are also read without their hyphens and in
-    other languages, which no group is.
-    """
-
-    def __init__(self, database: Database, glossaries: Glossaries, *, weight: float) -> None:
-        super().__init__(database)
-        self._glossaries = glossaries
-        self._weight = weight
-
-    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        """Read `text` as LexicalIndex does.
-
-        The aliases come last; a word with an alias has no other neighbours.
-        """
-        terms = await super().terms(corpus, text)
-        glossary = await self._glossaries.of(corpus)
-        if not glossary or not self._weight:
-            return terms
-        words = text.split()
-        fired = find_fired(words, await self.read(corpus, words), glossary)
-        replaced = {alias.written for alias in fired}
-        remaining = [term for term in terms if term.neighbour_of not in replaced]
-        for alias in fired:
-            remaining += await self._list_alias_terms(corpus, alias)
-        return without_repeats(remaining)
-
-    async def _list_alias_terms(self, corpus: Corpus, alias: MatchedAlias) -> list[Term]:
-        """Return the words of an alias, which share its weight: ranking knows no phrases."""
-        words = make_searchable(alias.alias).split()
-        readings = await self.read(corpus, words)
-        terms = headline_terms(words, corpus.read_in, readings, corpus.searchable)
-        share = self._weight / max(1, len(terms))
-        return [
-            replace(term, weight=share, neighbour_of=alias.written, alias=True) for term in terms
-        ]
 
 
 class CandidateReader:
@@ -378,31 +298,19 @@ class CandidateReader:
         """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
         if not ids:
             return []
-        lexemes = weighted_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable)
         values: Sequence[object]
         if corpus.postings:
-            statement = described_by_postings(corpus.id)
-            values = posted_values(lexemes)
+            statement = build_posting_description(corpus.id)
+            values = list_posting_values(lexemes)
         else:
-            statement = _build_description(name_partition(corpus.id), len(lexemes))
-            values = operand_values(lexemes)
+            statement = build_class_description(name_partition(corpus.id), len(lexemes))
+            values = list_operand_values(lexemes)
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 statement, *list_constants(DEFAULT, corpus.average_length), list(ids), *values
             )
             where = list_places(terms, lexemes)
             return await add_places(
-                connection, corpus, [ranked_candidate(row, where) for row in rows]
+                connection, corpus, [read_ranked_candidate(row, where) for row in rows]
             )
-
-
-@lru_cache(maxsize=512)
-def _build_description(table: str, lexemes: int) -> str:
-    """Return the statement that reads documents by id with their score for so many lexemes."""
-    operands = build_operands(_FIRST_LEXEME, lexemes)
-    return load_statements("embeddings")["described"].format(
-        document=table,
-        # Without a lexeme this names the parameters nevertheless, as the server needs their types.
-        bm25=build_score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
-        frequencies=build_frequencies(operands),
-    )

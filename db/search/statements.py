@@ -27,11 +27,40 @@ from engine.search import Candidate, Filters, ItemPlace, Term
 from engine.text.terms import Reading
 from engine.values import Corpus, DateKind, Flag
 
-# A headline has some ten telling words; of a pasted article the rarest words are used.
+# A headline has some ten words that count; of a pasted article the rarest are used.
 MAX_LEXEMES = 64
 # The parameter numbers of a lexeme's tsquery and of its weight.
 Operand = tuple[int, int]
 _NORM = "($2::float8 + $3::float8 * length)"
+# GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
+_MAX_OPERANDS = 400
+# Rounding here and on the server differs by far less than this share of a score.
+SLACK = 1e-9
+# Numbers of parameters: of the first class in a ranking, and of the first lexeme in a description.
+_FIRST_CLASS, _FIRST_DESCRIBED_LEXEME = 9, 5
+# The columns of a candidate.
+COLUMNS = (
+    "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
+    " dated_by"
+)
+_BESIDE = "meta ->> 'beside' AS beside"  # read only of documents that are returned
+_FILTER_PLACEHOLDERS = ("$5", "$6", "$7", "$8")
+# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
+# rows from these.
+FEW_DATES = (
+    "created_at < coalesce($5::timestamptz, 'infinity')"
+    " AND created_at >= coalesce($6::timestamptz, '-infinity')"
+    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
+)
+# The score of the same words may be added up in different ways: differences by rounding are ties.
+_TIES = "1e9::float8"
+# The parameters of the statements that read postings, in order.
+_RANKING_PARAMETERS = (
+    "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
+    "lexemes", "weights", "essential", "least", "ranges",
+)  # fmt: skip
+_ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
+_DESCRIPTION_PARAMETERS = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
 # Looking up a member of an enumeration takes longer than reading a column.
 _flags = lru_cache(maxsize=None)(Flag)
 _STORED = (
@@ -61,7 +90,7 @@ class WeightedLexeme:
     probability: float  # share of the documents that contain it
 
 
-def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
+def weigh_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
     """Return the lexemes to search for, heaviest first, at most MAX_LEXEMES."""
     weighted = [
         WeightedLexeme(
@@ -94,8 +123,8 @@ def list_constants(bm25: Bm25, average: float) -> tuple[float, float, float]:
     return bm25.k1, constant, bm25.norm(1, average) - constant
 
 
-def operand_values(lexemes: Sequence[WeightedLexeme]) -> list[str | float]:
-    """Return the values for the parameters of `operands`."""
+def list_operand_values(lexemes: Sequence[WeightedLexeme]) -> list[str | float]:
+    """Return the values for the parameters that `build_operands` numbers."""
     return [part for x in lexemes for part in (quote_lexeme(x.lexeme), x.weight)]
 
 
@@ -159,7 +188,7 @@ def build_condition(before: str, after: str, require: str, exclude: str) -> str:
     )
 
 
-def passing_flags(filters: Filters) -> list[int] | None:
+def list_passing_flags(filters: Filters) -> list[int] | None:
     """Return every combination of flags that passes, because the planner knows nothing of bits."""
     if not filters.require and not filters.exclude:
         return None
@@ -170,8 +199,11 @@ def passing_flags(filters: Filters) -> list[int] | None:
     ]
 
 
-class Readings:
-    """Reads words and phrases into lexemes, with the corpus' statistics for them."""
+class LexemeReader:
+    """Reads words and phrases into lexemes, with the corpus' statistics for them.
+
+    The indexes derive from it, and score by `bm25`.
+    """
 
     def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
         self._database = database
@@ -228,43 +260,14 @@ def read_text_list(written: str | None) -> tuple[str, ...]:
     return tuple(entry for entry in texts if isinstance(entry, str))
 
 
-def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
-    """Return a row with `bm25` and `frequencies` as a candidate; `where` comes from `places`."""
+def read_ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
+    """Return a row with `bm25` and `frequencies` as a candidate; `where` is from `list_places`."""
     matched: dict[int, int] = {}
     frequencies = row["frequencies"]
     for term, place in where:
         if tf := frequencies[place]:
             matched[term] = matched.get(term, 0) + tf
     return read_candidate(row, bm25=row["bm25"], matched=matched)
-
-
-# GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
-_MAX_OPERANDS = 400
-# Rounding here and on the server differs by far less than this share of a score.
-SLACK = 1e-9
-_FIRST_CLASS = 9
-# Of a candidate.
-COLUMNS = (
-    "id, external_id, text, context, created_at, author, url, lang, flags, length, platform,"
-    " dated_by"
-)
-_BESIDE = "meta ->> 'beside' AS beside"  # read of what is returned alone
-_SLOTS = ("$5", "$6", "$7", "$8")
-# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
-# rows from these.
-FEW_DATES = (
-    "created_at < coalesce($5::timestamptz, 'infinity')"
-    " AND created_at >= coalesce($6::timestamptz, '-infinity')"
-    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
-)
-# The score of the same words may be added up in different ways: differences by rounding are ties.
-_TIES = "1e9::float8"
-_RANKED = (
-    "k1", "norm", "norm_per_token", "limit", "before", "after", "require", "exclude",
-    "lexemes", "weights", "essential", "least", "ranges",
-)  # fmt: skip
-_ARRAYS = (("lexemes", "text[]"), ("weights", "float8[]"))
-_DESCRIBED = ("k1", "norm", "norm_per_token", "ids", "lexemes", "weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +330,8 @@ def _count_reaching(remaining: Sequence[float], need: float, start: int) -> int:
     return bisect_right(remaining, -need, start, len(remaining) - 1, key=neg) - start
 
 
-_FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
-
-
 @lru_cache(maxsize=512)
-def rank_statement(
+def build_class_statement(
     table: str, lexemes: int, *, dates_first: bool = False, ids_alone: bool = False
 ) -> str:
     """Return the SQL for the best documents, ties by date then id.
@@ -340,7 +340,7 @@ def rank_statement(
     document contains each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first`
     it is written for few documents between the dates, else for few that match.
     """
-    operands = build_operands(_FIRST_LEXEME, lexemes)
+    operands = build_operands(_FIRST_CLASS + len(CLASSES), lexemes)
     classes = " OR ".join(
         f"({document_class.condition} AND tsv @@ ${place})"
         for place, document_class in enumerate(CLASSES, start=_FIRST_CLASS)
@@ -355,9 +355,24 @@ def rank_statement(
         f"SELECT {'id, bm25' if ids_alone else returned} FROM (SELECT * FROM"
         f" (SELECT {columns}, CASE WHEN max_tf = 1 THEN {once} ELSE {repeated} END AS bm25"
         f" FROM {table} WHERE ({classes})"
-        f" AND {FEW_DATES if dates_first else build_condition(*_SLOTS)}"
+        f" AND {FEW_DATES if dates_first else build_condition(*_FILTER_PLACEHOLDERS)}"
         " OFFSET 0) scored"
         f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
+    )
+
+
+@lru_cache(maxsize=512)
+def build_class_description(table: str, lexemes: int) -> str:
+    """Return the SQL for documents by id, with their BM25 and the frequencies of the lexemes.
+
+    Its parameters are k1, the two parts of the norm, the ids, and the operands of the lexemes.
+    """
+    operands = build_operands(_FIRST_DESCRIBED_LEXEME, lexemes)
+    return load_statements("embeddings")["described"].format(
+        document=table,
+        # Without a lexeme this names the parameters nevertheless, as the server needs their types.
+        bm25=build_score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=build_frequencies(operands),
     )
 
 
@@ -374,23 +389,23 @@ def count_essential(bounds: Sequence[float], need: float) -> tuple[int, float]:
     return left, need * (1 - SLACK) - others
 
 
-def posted_values(lexemes: Sequence[WeightedLexeme]) -> list[list[str] | list[float]]:
+def list_posting_values(lexemes: Sequence[WeightedLexeme]) -> list[list[str] | list[float]]:
     """Return the values of the parameters `lexemes` and `weights`."""
     return [[x.lexeme for x in lexemes], [x.weight for x in lexemes]]
 
 
 @lru_cache(maxsize=512)
-def ranked_by_postings(
+def build_posting_statement(
     corpus_id: int, *, dates_first: bool = False, ids_alone: bool = False
 ) -> str:
     """Return the SQL for the best documents, ties by date then id.
 
-    Columns and arguments are those of rank_statement. Its parameters are k1, the two parts of the
-    norm, the limit, the filters, the arrays of lexemes and of their weights, how many of them are
-    essential, the least that a document has to score by these, and the number of ranges of
-    documents to search one after another: 1 with `dates_first`, which finds few documents.
+    Columns and arguments are those of build_class_statement. Its parameters are k1, the two parts
+    of the norm, the limit, the filters, the arrays of lexemes and of their weights, how many of
+    them are essential, the least that a document has to score by these, and the number of ranges
+    of documents to search one after another: 1 with `dates_first`, which finds few documents.
     """
-    names = _build_replacements(corpus_id, _RANKED)
+    names = _build_replacements(corpus_id, _RANKING_PARAMETERS)
     names["id_ranges"] = _fill_postings("ranges", names)
     condition = _fill_postings("between_dates" if dates_first else "in_range", names)
     essential = {name: f"({names[name]}::{kind})[:{names['essential']}]" for name, kind in _ARRAYS}
@@ -408,12 +423,12 @@ def ranked_by_postings(
 
 
 @lru_cache(maxsize=512)
-def described_by_postings(corpus_id: int) -> str:
+def build_posting_description(corpus_id: int) -> str:
     """Return the SQL for documents by id, with their BM25 and the frequencies of the lexemes.
 
     Its parameters are k1, the two parts of the norm, the ids, the lexemes and their weights.
     """
-    return _fill_postings("described", _build_replacements(corpus_id, _DESCRIBED))
+    return _fill_postings("described", _build_replacements(corpus_id, _DESCRIPTION_PARAMETERS))
 
 
 def build_scored_select(

@@ -1,5 +1,5 @@
 -- {postings}, {document} and {corpus} stand for the tables and the id of one corpus, other braces
--- for parameters and for parts of statements: see db/search/postings_statement.py.
+-- for parameters and for parts of statements: see db/search/statements.py.
 
 -- name: create
 CREATE TABLE {postings} (

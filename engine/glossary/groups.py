@@ -239,7 +239,7 @@ class MatchedAlias:
     alias: str
 
 
-def find_fired(
+def match_aliases(
     words: Sequence[str], readings: Iterable[Reading], glossary: Glossary
 ) -> list[MatchedAlias]:
     """Return the aliases of the words of a text, and of neighbouring words taken together.
@@ -247,11 +247,11 @@ def find_fired(
     `readings` are those of `words`, in order.
     """
     exact = [is_exact(word, glossary.protected) for word in words]
-    fired: dict[MatchedAlias, None] = {}
+    matched: dict[MatchedAlias, None] = {}
     for places, aliases in terms_in(build_signatures(readings), exact, glossary):
         written = _EDGES.sub("", " ".join(words[place] for place in places))
-        fired |= {MatchedAlias(written, alias): None for alias in aliases}
-    return list(fired)
+        matched |= {MatchedAlias(written, alias): None for alias in aliases}
+    return list(matched)
 
 
 def terms_in(

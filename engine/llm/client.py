@@ -30,8 +30,8 @@ _CONNECT_SECONDS = 5.0
 BREAKER_FAILURES = 5  # in a row, after which the endpoint is left alone
 BREAKER_PAUSE = 60.0  # seconds for which it is left alone
 logger = logging.getLogger("presagio.llm")
-# For the reservation before a call: the time a process may need after it to record its usage.
-_MARGIN = 60.0  # seconds
+# A call's reservation lasts longer than the call, so that the process can record its usage.
+_RECORDING_SECONDS = 60.0
 LONGEST_WAIT = 8.0  # seconds between attempts
 
 
@@ -107,8 +107,9 @@ class _Call:
     asked_at: datetime
     started: float  # monotonic seconds
     estimate: Usage  # of one attempt, for an endpoint that does not report its usage
+    # What each attempt cost, with its model: for the ledger, estimated where nothing is reported.
     bills: list[tuple[str, Usage]] = field(default_factory=list)
-    reported: list[Usage] = field(default_factory=list)
+    reported: list[Usage] = field(default_factory=list)  # for the answer: reported alone
     last_fault: Fault | None = None
 
 
@@ -133,7 +134,7 @@ class ChatClient(Closable):
         self._spending = ChatSpending(account)
         self._clock = clock
         self._breaker = Breaker(failures=breaker_failures, pause=BREAKER_PAUSE, clock=clock)
-        self._failed: Callable[[ModelError], object] | None = None
+        self._on_error: Callable[[ModelError], object] | None = None
         self.outcomes = CallOutcomes()  # shared with the clients derived from this one
         self._refused_fields: set[str] = set()  # shared with the clients derived from this one
         self._endpoint = endpoint_of(settings, api_key)
@@ -145,9 +146,9 @@ class ChatClient(Closable):
             headers={"X-OpenRouter-Title": "Presagio"},
         )
 
-    def report_to(self, failed: Callable[[ModelError], object]) -> None:
-        """Call `failed` with each error that a call raises, but for those of hurried calls."""
-        self._failed = failed
+    def report_to(self, on_error: Callable[[ModelError], object]) -> None:
+        """Call `on_error` with each error that a call raises, except those of small calls."""
+        self._on_error = on_error
 
     @property
     def model(self) -> str:
@@ -170,25 +171,26 @@ class ChatClient(Closable):
         own breaker, because an endpoint too slow for it may be fast enough for others. It shares
         the connections of this client, which closes them.
         """
+        # Where the settings leave the effort to the model, small calls do so too.
         effort = self._settings.reasoning_effort and "minimal"
-        hurried = self.with_limits(seconds, longest_answer=longest_answer)
-        hurried._failed = None
-        return hurried._copy_with_changes(retries=0, reasoning_effort=effort)
+        small = self.with_limits(seconds, longest_answer=longest_answer)
+        small._on_error = None  # whoever makes small calls can do without the answer
+        return small._copy_with_changes(retries=0, reasoning_effort=effort)
 
     def with_limits(self, seconds: float, *, longest_answer: int, model: str = "") -> Self:
         """Return a client of the same endpoint with another time limit, and maybe another model.
 
         It has its own breaker and shares the connections of this client, which closes them.
         """
-        chosen = self._settings
-        varied = self._copy_with_changes(
-            model=model or chosen.model,
+        settings = self._settings
+        limited = self._copy_with_changes(
+            model=model or settings.model,
             read_timeout=seconds,
             total_timeout=seconds,
-            max_completion_tokens=min(longest_answer, chosen.max_completion_tokens),
+            max_completion_tokens=min(longest_answer, settings.max_completion_tokens),
         )
-        varied._breaker = self._breaker.renew()
-        return varied
+        limited._breaker = self._breaker.renew()
+        return limited
 
     def within(self, reservation: Reservation) -> Self:
         """Return a client whose calls use what `reservation` holds, not a share of their own."""
@@ -206,7 +208,7 @@ class ChatClient(Closable):
 
         Each number is an estimate of one call; `seconds` is the longest time for all of them.
         """
-        until = now + timedelta(seconds=seconds + _MARGIN)
+        until = now + timedelta(seconds=seconds + _RECORDING_SECONDS)
         return self._spending.reserve(tokens, until=until, now=now)
 
     async def aclose(self) -> None:
@@ -232,8 +234,8 @@ class ChatClient(Closable):
         try:
             return await self._complete_messages(messages, schema, purpose, now)
         except ModelError as error:
-            if self._failed:
-                self._failed(error)
+            if self._on_error:
+                self._on_error(error)
             raise
 
     async def _complete_messages(
@@ -244,12 +246,12 @@ class ChatClient(Closable):
         now: datetime,
     ) -> ChatAnswer:
         self._endpoint.require_key()
+        longest = self._settings.max_completion_tokens
         planned = self._spending.plan_call(
             sum(len(message.content) for message in messages),
-            limit_of_answers=self._settings.max_completion_tokens,
-            until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
+            limit_of_answers=longest,
+            until=now + timedelta(seconds=self._settings.total_timeout + _RECORDING_SECONDS),
         )
-        longest = self._settings.max_completion_tokens
         estimate = Usage(
             prompt_tokens=planned.tokens - longest,
             completion_tokens=longest,
@@ -310,20 +312,23 @@ class ChatClient(Closable):
         )
 
     async def _exchange_call(self, call: _Call, refused: Collection[str]) -> ChatAnswer:
-        def read_clock() -> datetime:
+        def read_clock() -> datetime:  # the engine reads no clock of its own
             return call.asked_at + timedelta(seconds=self._clock() - call.started)
 
         endpoint, body = self._endpoint, self._build_body(call, refused)
         content, headers = await self._transport.post(body, clock=read_clock)
         payload = read_completion(content, endpoint)
         error = error_in_payload(payload)
-        self._bill(call, payload, is_answered=error is None)
+        self._add_bill(call, payload, is_answered=error is None)
         if error:
             raise status_fault(*error, endpoint, headers=headers, now=read_clock())
         return read_choice(payload, endpoint, self._settings.max_completion_tokens)
 
-    def _bill(self, call: _Call, payload: Mapping[str, object], *, is_answered: bool) -> None:
-        """Note what an attempt cost: as reported, and what is not reported as estimated."""
+    def _add_bill(self, call: _Call, payload: Mapping[str, object], *, is_answered: bool) -> None:
+        """Add what an attempt cost: what it reports, and for the rest the estimate.
+
+        A failed attempt that reports nothing cost nothing.
+        """
         usage = read_usage(payload)
         if usage:
             call.reported.append(usage)

@@ -10,8 +10,9 @@ from bot.settings import Settings, load_settings
 from db.chat.chats import Chats
 from db.corpus.corpora import Corpora
 from db.pool import Database
+from db.search.aliases import Glossaries
 from db.search.embeddings import Embeddings
-from db.search.lexical import Glossaries, LexicalIndex
+from db.search.lexical import LexicalIndex
 from engine.answer.answer import Answerer
 from engine.errors import FetchFailed
 from engine.prophecy.prophecy import Prophet

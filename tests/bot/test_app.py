@@ -54,7 +54,7 @@ class SlowServer:
     def url(self) -> str:
         return "postgresql://127.0.0.1:1/x"
 
-    def find_lack_of_room(self) -> StorageError | None:
+    def diagnose_full_disk(self) -> StorageError | None:
         return self.full
 
 
@@ -69,7 +69,7 @@ async def test_lost_connection_is_explained_by_a_full_embedded_server(server: Sl
     server.allowed.set()
     server.full = StorageFull("The embedded database ended: no room.")
     lost = StorageInterrupted("The connection to the database was lost.")
-    lost.stays = "10,000 records of this run are stored and stay."
+    lost.stored_work = "10,000 records of this run are stored and stay."
     with pytest.raises(StorageFull, match=r"no room\. 10,000 records of this run"):
         async with app_module.run_embedded(load_settings().data_dir, print):
             raise lost
@@ -123,7 +123,7 @@ async def test_a_database_of_somebody_else_is_set_up_only_when_asked(
     with pytest.raises(StorageOutdated, match=r"older version of presagio.*presagio init"):
         async with open_app(settings, progress=lambda _: None):
             pass
-    async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+    async with open_app(settings, progress=lambda _: None, migrate=True) as app:
         assert await app.corpora.list() == []
 
 
@@ -132,7 +132,7 @@ class TestWhichCorpusIsMeant:
 
     async def chosen(self, url: str, **kinds: Kind) -> str:
         settings = load_settings(environ={"DATABASE_URL": url})
-        async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+        async with open_app(settings, progress=lambda _: None, migrate=True) as app:
             for name, kind in kinds.items():
                 await app.corpora.ensure(name, kind=kind, language="english", author=None)
             return (await app.corpus("")).name

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.evidence import batch_of, no_embedder, open_embedders, open_reranker
+from bot.evidence import batch_of, no_embedder, open_embedders, open_headline_reranker
 from bot.settings import Settings, load_settings
 from bot.settings.model import model_environment
 from db.corpus.corpora import Corpora
@@ -85,7 +85,7 @@ async def test_the_best_are_compared_by_models_of_this_machine_alone(
         async with AsyncExitStack() as stack:
             chosen = settings(**keys)
             embedders = open_embedders(chosen, storage, stack)
-            return open_reranker(chosen, storage, embedders, stack) is not None
+            return open_headline_reranker(chosen, storage, embedders, stack) is not None
 
     assert await compared()
     assert await compared(backend="local")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
-from bot.evidence import open_rerankers, open_web
+from bot.evidence import open_passage_rerankers, open_web
 from bot.query_log import asked_by
 from bot.settings import Settings, load_settings
 from db.corpus.corpora import Corpora
@@ -65,7 +65,7 @@ async def test_settings_that_cannot_work_are_told_at_once(
 ) -> None:
     with pytest.raises(SettingsError, match=said):
         open_web(settings(**keys), storage, stack)
-        open_rerankers(settings(**keys), storage, None, stack)
+        open_passage_rerankers(settings(**keys), storage, None, stack)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_each_backend_has_its_reranker(storage: Database, stack: AsyncExit
 
     def name(**keys: str) -> str:
         chosen = settings(**keys)
-        rerankers = open_rerankers(chosen, storage, lambda _: NullEmbedder(), stack)
+        rerankers = open_passage_rerankers(chosen, storage, lambda _: NullEmbedder(), stack)
         return rerankers([tweets]).name
 
     assert name(embeddings__backend="null") == "bm25"
@@ -161,4 +161,4 @@ async def test_each_backend_has_its_reranker(storage: Database, stack: AsyncExit
     assert name(embeddings__backend="local", rerank__seconds="0") == "bm25"
     assert name(embeddings__backend="local", rerank__backend="bm25") == "bm25"
     assert name(rerank__backend="remote", rerank__model="m") == "api.cohere.com/m"
-    assert open_rerankers(settings(), storage, None, stack)([tweets]).name == "bm25"
+    assert open_passage_rerankers(settings(), storage, None, stack)([tweets]).name == "bm25"

@@ -37,7 +37,7 @@ from bot.cli.glossary import suggest
 from bot.commands.intents import Intent, IntentJudge
 from bot.commands.pasted import read_pasted
 from bot.console.screen import Output
-from bot.evidence import open_rerankers, open_web
+from bot.evidence import open_passage_rerankers, open_web
 from bot.queries.ask import ask
 from bot.queries.compose import build_composer
 from bot.settings import load_settings
@@ -451,7 +451,7 @@ async def test_private_passages_are_reranked_remotely_only_if_allowed(machines: 
                 ) as app,
                 AsyncExitStack() as stack,
             ):
-                rerankers = open_rerankers(app.settings, app.database, None, stack)
+                rerankers = open_passage_rerankers(app.settings, app.database, None, stack)
                 diary, tweets = await app.corpus("diary"), await app.corpus("tweets")
                 assert await rerankers([tweets, diary]).rerank("secret", scored([SECRET, PUBLIC]))
                 assert await rerankers([tweets]).rerank("harbour", scored([PUBLIC]))

@@ -159,7 +159,7 @@ async def test_corpus_for_posts_is_one_the_chat_may_see(
     if isinstance(address, dict):
         address = address["trusted"] if trusted else None
     async with open_app(
-        load_settings(environ=environ), progress=lambda _: None, set_up=True
+        load_settings(environ=environ), progress=lambda _: None, migrate=True
     ) as app:
         for name, kind in kinds.items():
             await app.corpora.ensure(name, kind=kind, language="english", author=None)

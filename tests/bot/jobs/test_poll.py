@@ -60,7 +60,7 @@ async def polling(database_url: str) -> AsyncIterator[tuple[FeedPoller, App]]:
     environ = {"DATABASE_URL": database_url, "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
     settings = load_settings(environ=environ)
     async with (
-        open_app(settings, progress=lambda _: None, set_up=True) as app,
+        open_app(settings, progress=lambda _: None, migrate=True) as app,
         FetcherThatFails(settings.fetch) as fetcher,
         ParserOfTheUnstorable(workers=1) as parser,
     ):

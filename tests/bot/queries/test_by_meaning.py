@@ -54,7 +54,7 @@ async def opened(database_url: str, backend: str = "tfidf", **more: str) -> Asyn
     """An app on a database with a corpus `said` of six texts, without vectors."""
     environ = {"DATABASE_URL": database_url, "PRESAGIO_EMBEDDINGS__BACKEND": backend, **more}
     settings = load_settings(environ=environ)
-    async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+    async with open_app(settings, progress=lambda _: None, migrate=True) as app:
         if not await can_keep_vectors(app.database):
             pytest.skip("this server has no pgvector 0.7 or newer")
         if not await app.corpora.list():

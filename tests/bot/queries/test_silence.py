@@ -61,7 +61,7 @@ def unrelated(number: int) -> list[str]:
 async def test_a_corpus_of_other_things_stays_silent(database_url: str, size: int) -> None:
     environ = {"DATABASE_URL": database_url}
     texts = [text_of(f"t{n}", text, days_ago=400) for n, text in enumerate(unrelated(size))]
-    async with open_app(load_settings(environ=environ), progress=print, set_up=True) as app:
+    async with open_app(load_settings(environ=environ), progress=print, migrate=True) as app:
         await fill(app.database, "said", Kind.TWEETS, texts)
         for line in (*HEADLINES, *SMALL_TALK):
             request = SearchRequest(headline=read_headline(line), limit=3, now=NOW, judged=False)

@@ -9,7 +9,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.search.lexical import Glossaries
+from db.search.aliases import Glossaries
 from engine.errors import InputError
 from engine.glossary.groups import GroupStatus
 from engine.values import Corpus

@@ -105,14 +105,14 @@ _PANIC = (
 
 def test_a_full_disk_is_recognised_from_the_server_log(data_dir: Path) -> None:
     with careless(data_dir) as server:
-        assert server.find_lack_of_room() is None
+        assert server.diagnose_full_disk() is None
         with (server.folder / "server.log").open("a") as log:
             log.write(_PANIC)
-        error = server.find_lack_of_room()
+        error = server.diagnose_full_disk()
         assert isinstance(error, StorageFull)
         assert 'could not write to file "pg_wal/xlogtemp.11478": No space left' in str(error)
     with careless(data_dir) as server:  # that was before
-        assert server.find_lack_of_room() is None
+        assert server.diagnose_full_disk() is None
 
 
 class TestSharing:

@@ -8,7 +8,8 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
+from db.search.aliases import AliasedSearch, Glossaries
+from db.search.lexical import LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.text.clean import make_searchable

@@ -9,8 +9,8 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.pool import Database
+from db.search.aliases import Glossaries
 from db.search.find import DialectIndex
-from db.search.lexical import Glossaries
 from engine.glossary.aliases import widen_query
 from engine.query.find import Finder
 from engine.query.parser import parse_query

@@ -24,10 +24,10 @@ from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
 from db.search.statements import (
     MAX_LEXEMES,
+    build_class_statement,
+    build_posting_statement,
     quote_lexeme,
-    rank_statement,
-    ranked_by_postings,
-    weighted_lexemes,
+    weigh_lexemes,
 )
 from engine.corpora import Document
 from engine.ranking import Bm25, expected_threshold
@@ -302,9 +302,9 @@ async def test_a_narrow_date_filter_is_applied_before_the_words(
 
     def noting(*arguments: Any, dates_first: bool, ids_alone: bool) -> str:
         used.add(dates_first)
-        return rank_statement(*arguments, dates_first=dates_first, ids_alone=ids_alone)
+        return build_class_statement(*arguments, dates_first=dates_first, ids_alone=ids_alone)
 
-    monkeypatch.setattr(search_module, "rank_statement", noting)
+    monkeypatch.setattr(search_module, "build_class_statement", noting)
     week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
     for headline in checked.headlines(10, seed=13):
         used.clear()
@@ -324,7 +324,9 @@ async def test_a_narrow_date_filter_is_applied_before_postings(
     monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
     checked = await Checked.of(large, "large")
     week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
-    with patch.object(search_module, "ranked_by_postings", wraps=ranked_by_postings) as chosen:
+    with patch.object(
+        search_module, "build_posting_statement", wraps=build_posting_statement
+    ) as chosen:
         for filters in (week, replace(week, exclude=Flag.QUOTE)):
             for headline in checked.headlines(6, seed=13):
                 await checked.assert_exact(headline, filters, limit=3)
@@ -341,7 +343,7 @@ async def test_many_postings_are_summed_range_by_range(
     if strategy != "postings":
         pytest.skip("postings are read")
     monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
-    monkeypatch.setattr(search_module, "_RANGE", postings_at_once)
+    monkeypatch.setattr(search_module, "_POSTINGS_PER_RANGE", postings_at_once)
     checked = await Checked.of(large, "large")
     for headline in checked.headlines(5, seed=17):
         for limit in (1, 30):
@@ -353,7 +355,7 @@ async def test_ranges_hold_ids_with_gaps(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
-    monkeypatch.setattr(search_module, "_RANGE", 7)
+    monkeypatch.setattr(search_module, "_POSTINGS_PER_RANGE", 7)
     await load(database, "first", synthetic(20, seed=2))
     await load(database, "gaps", synthetic(60, seed=3)[:30])
     await load(database, "between", synthetic(200, seed=4))
@@ -609,7 +611,7 @@ async def test_a_long_headline_is_searched_by_its_rarest_words(large: Database) 
     draw = random.Random(11)
     words = draw.sample(VOCABULARY, 800)
     terms = await checked.search.terms(checked.corpus, " ".join(words))
-    asked = weighted_lexemes(terms, checked.corpus.documents)
+    asked = weigh_lexemes(terms, checked.corpus.documents)
     assert len(asked) == MAX_LEXEMES
     names = {lexeme.lexeme for lexeme in asked}
     left_out = [t for t in terms if t.document_frequency and not names & set(t.lexemes)]

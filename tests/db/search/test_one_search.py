@@ -3,8 +3,9 @@
 import pytest
 
 from db.pool import Database
+from db.search.aliases import AliasedSearch, Glossaries
 from db.search.find import DialectIndex
-from db.search.lexical import AliasedSearch, Glossaries, LexicalIndex
+from db.search.lexical import LexicalIndex
 from engine.query.find import Finder
 from engine.query.parser import parse_query
 from engine.search import Candidate, Filters

@@ -8,7 +8,12 @@ import pytest
 
 from db.pool import Database
 from db.search.nearest import CorpusVocabulary
-from db.search.statements import build_condition, passing_flags, ranked_candidate, read_candidate
+from db.search.statements import (
+    build_condition,
+    list_passing_flags,
+    read_candidate,
+    read_ranked_candidate,
+)
 from engine.embed.local import TfidfEmbedder
 from engine.search import Candidate, Filters
 from engine.values import Flag
@@ -47,7 +52,7 @@ def test_a_candidate_cannot_be_changed_and_shares_nothing() -> None:
 
 
 def test_frequencies_of_lexemes_are_added_up_by_term() -> None:
-    found = ranked_candidate(_ROW, [(0, 0), (1, 1), (2, 2), (2, 3)])
+    found = read_ranked_candidate(_ROW, [(0, 0), (1, 1), (2, 2), (2, 3)])
     assert found.matched == {0: 1, 2: 5}
     assert found.bm25 == 2.5
 
@@ -61,11 +66,11 @@ def test_every_filter_uses_its_numbered_parameter() -> None:
 
 
 def test_filters_without_flags_list_no_flag_combinations() -> None:
-    assert passing_flags(Filters()) is None
+    assert list_passing_flags(Filters()) is None
 
 
 def test_every_passing_flag_combination_is_listed() -> None:
-    named = passing_flags(Filters(require=Flag.QUOTE, exclude=Flag.REPOST))
+    named = list_passing_flags(Filters(require=Flag.QUOTE, exclude=Flag.REPOST))
     assert named is not None
     assert len(named) == 2 ** (len(Flag) - 2)
     assert all(flags & Flag.QUOTE and not flags & Flag.REPOST for flags in named)

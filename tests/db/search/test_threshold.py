@@ -13,9 +13,9 @@ from db.search.statements import (
     CLASSES,
     DocumentClass,
     WeightedLexeme,
+    build_class_statement,
     build_threshold_query,
     quote_lexeme,
-    rank_statement,
 )
 from engine.ranking import Bm25
 
@@ -114,7 +114,7 @@ def test_a_shortened_query_of_many_terms_loses_no_match(
 
 @pytest.mark.parametrize("dates_first", [False, True])
 def test_all_classes_are_read_in_one_scan(dates_first: bool) -> None:
-    statement = rank_statement("document_1", 3, dates_first=dates_first)
+    statement = build_class_statement("document_1", 3, dates_first=dates_first)
     assert statement.count("FROM document_1") == 1
     assert all(one.condition in statement for one in CLASSES)
 

@@ -15,11 +15,11 @@ from engine.glossary.groups import (
     check_terms,
     drop_heard_pairs,
     explain_protection,
-    find_fired,
     fold_term,
     fold_terms,
     frequent_terms,
     is_exact,
+    match_aliases,
     telling_terms,
 )
 from engine.glossary.suggest import SuggestedPair
@@ -135,7 +135,7 @@ def test_a_protected_name_neither_expands_nor_stands_for_anything() -> None:
     assert written("guard", have) == "(guard | watchman)"
     assert written("Sentinel", have) == "Sentinel"
     assert written("porter", have) == "porter"
-    assert find_fired(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
+    assert match_aliases(["Sentinel", "guard"], read(["Sentinel", "guard"]), have) == [
         MatchedAlias("guard", "watchman")
     ]
 
@@ -178,7 +178,7 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
 )
 def test_adjacent_words_expand_as_a_term(headline: str, expected: list[tuple[str, str]]) -> None:
     words = headline.split()
-    assert find_fired(words, read(words), GROUPS) == [MatchedAlias(*one) for one in expected]
+    assert match_aliases(words, read(words), GROUPS) == [MatchedAlias(*one) for one in expected]
 
 
 @pytest.mark.parametrize(
