@@ -119,8 +119,7 @@ async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWrit
 async def test_a_restart_in_the_middle_posts_nothing_twice(
     talk: Talk, model: JudgeAndWriter
 ) -> None:
-    if isinstance(talk, ConsoleTalk):
-        pytest.skip("ConsoleTalk: what it asks for ends with the process")
+    talk.outlives_process()
     model.waits = asyncio.Event()
     async with talk.serving():
         await talk.commands("/compose coffee prices")
