@@ -233,6 +233,10 @@ def tabulate_sections(_: str) -> str:
         for page in sorted((ROOT / "docs").glob("*.md"))
         for section in re.findall(r"^<!-- settings (\w+) -->$", page.read_text("utf-8"), re.M)
     }
+    for section in Sections.model_fields:
+        if section not in pages:
+            lines = f"<!-- settings {section} --> and <!-- /settings {section} -->"
+            raise LookupError(f"[{section}] is on no page of docs: put the lines {lines} on one")
     rows = [
         (f"`[{section}]`", _explain(section).split(". ")[0].rstrip("."), f"[{page}]({page})")
         for section, page in ((name, pages[name].name) for name in Sections.model_fields)

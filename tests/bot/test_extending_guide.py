@@ -34,6 +34,18 @@ def run_file(name: str) -> dict[str, object]:
     return names
 
 
+def test_what_the_page_names_exists() -> None:
+    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    spans = re.findall(r"`([^`\n]+)`", prose)
+    folders = ("bench", "bot", "db", "deploy", "docs", "engine", "examples", "tests")
+    paths = [span for span in spans if "/" in span and span.partition("/")[0] in folders]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    code = {word for file in files for word in re.findall(r"\w+", file.read_text("utf-8"))}
+    names = {span for span in spans if re.fullmatch(r"\w*[A-Z_]\w*", span)}
+    assert names - code == set()
+
+
 def load_tests(name: str) -> list[object]:
     return [value for key, value in run_file(name).items() if key.startswith("test_")]
 
@@ -43,7 +55,7 @@ def test_export_format_example_passes_its_tests(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(detect, "READERS", {reader.name: reader, **detect.READERS})
     monkeypatch.setattr("engine.ingest.normalise.READERS", detect.READERS)
     tests = load_tests("test_pinboard.py")
-    assert len(tests) == 4
+    assert len(tests) == 3
     for test in tests:
         assert callable(test)
         test()

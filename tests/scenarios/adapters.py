@@ -98,6 +98,15 @@ class Talk(ABC):
         """Delete the latest message; tell whether the answer went with it."""
         pytest.skip(f"{type(self).__name__}: the bot is not told of that there")
 
+    def picture_of(self, shown: Shown) -> bytes:
+        """The picture that a message shows."""
+        assert shown.picture
+        return shown.picture
+
+    def outlives_process(self) -> None:
+        """Go on only where buttons and what is being written survive a restart."""
+        pytest.skip(f"{type(self).__name__}: what is asked for there ends with the process")
+
     def _once(self, shown: Shown) -> Shown:
         self._counted += 1
         self.assert_all_is_counted()
@@ -149,6 +158,9 @@ class TelegramTalk(Talk):
         self._chat = stage.telegram.private_chat(self._alice)
         self._passing = 0  # words on buttons that came with nothing else
         self._serving = stage.serving
+
+    def outlives_process(self) -> None:
+        """The database knows what its messages are about."""
 
     async def is_told_again(self) -> None:
         for number in self._telegram.updates:
@@ -231,6 +243,9 @@ class SlackTalk(Talk):
         self._direct = stage.slack.im(stage.alice)
         self._alice = stage.alice
         self._serving = stage.serving
+
+    def outlives_process(self) -> None:
+        """The database knows what its messages are about."""
 
     async def is_told_again(self) -> None:
         for envelope in [*self._slack.envelopes]:

@@ -119,8 +119,7 @@ async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWrit
 async def test_a_restart_in_the_middle_posts_nothing_twice(
     talk: Talk, model: JudgeAndWriter
 ) -> None:
-    if isinstance(talk, ConsoleTalk):
-        pytest.skip("ConsoleTalk: what it asks for ends with the process")
+    talk.outlives_process()
     model.waits = asyncio.Event()
     async with talk.serving():
         await talk.commands("/compose coffee prices")
@@ -148,7 +147,7 @@ async def test_after_a_kill_the_next_process_finishes_in_the_same_message(
     talk: Talk, model: JudgeAndWriter
 ) -> None:
     if not isinstance(talk, TelegramTalk | SlackTalk):
-        pytest.skip("ConsoleTalk: what it asks for ends with the process")
+        pytest.skip(f"{type(talk).__name__}: what it asks for ends with the process")
     model.waits = asyncio.Event()
     with talk.stage.process() as first:
         await _listening(talk.stage)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import RecordError
+from engine.errors import PresagioError, RecordError
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, SourceRecord
 from tests.engine.ingest.formats import (
@@ -30,7 +30,7 @@ from tests.engine.ingest.formats import (
     test_trump_archive,
     test_whatsapp,
 )
-from tests.engine.ingest.reading import TWEET, javascript, records, table
+from tests.engine.ingest.reading import TWEET, documents, javascript, records, table
 
 ODD: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -129,6 +129,19 @@ def with_odd(value: Any, path: tuple[Any, ...], odd: object) -> Any:
     copy = dict(value) if isinstance(value, Mapping) else list(value)
     copy[path[0]] = with_odd(copy[path[0]], path[1:], odd)
     return copy
+
+
+def test_any_file_of_json_is_read_or_rejected(tmp_path: Path) -> None:
+    for content in contents(tmp_path):
+        if isinstance(content, bytes) and content[:1] in b"[{":
+            (form,) = {record.format for record in records(content)[0]}
+            value = orjson.loads(content)
+            for path in places(value):
+                for odd in ("", -1, [], {}, ["a"], {"id": 1}):
+                    changed = orjson.dumps(with_odd(value, path, odd))
+                    documents(changed, form=form)
+                    with contextlib.suppress(PresagioError):  # of no format, or of another
+                        documents(changed)
 
 
 @settings(
