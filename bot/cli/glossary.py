@@ -231,7 +231,7 @@ async def import_file(
 
     Example: presagio glossary import glossary.yaml
     """
-    entries = read_entries(_read_text(file), format or format_of(file))
+    entries = read_entries(_read_glossary_text(file), format or format_of(file))
     glossary = GlossaryService(app)
     clean = await _check_entries(glossary, entries)  # none is stored if one is invalid
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
@@ -252,7 +252,7 @@ async def import_file(
     )
 
 
-def _read_text(file: str) -> str:
+def _read_glossary_text(file: str) -> str:
     try:
         return read_input(file).decode("utf-8")
     except UnicodeDecodeError as exc:
