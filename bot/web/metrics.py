@@ -45,31 +45,33 @@ class Metrics:
         self.job_ages: Callable[[], Mapping[str, float]] = dict
         self.registry = own = CollectorRegistry()
         ProcessCollector(registry=own)
-        count = partial(Counter, registry=own)
-        measure = partial(Histogram, buckets=_BUCKETS, registry=own)
-        self.searches = count(
+        counter = partial(Counter, registry=own)
+        histogram = partial(Histogram, buckets=_BUCKETS, registry=own)
+        self.searches = counter(
             "presagio_searches", "Headlines answered, on all adapters.", ["mode", "found"]
         )
-        self.stages = measure(
+        self.stages = histogram(
             "presagio_stage_seconds",
             "Time of a stage: expand, terms, retrieve, judge, whole.",
             ["stage"],
         )
-        self.expansions = count(
+        self.expansions = counter(
             "presagio_expansions",
             "Requests for phrases: named, cached, late, or none.",
             ["outcome"],
         )
-        self.judgments = count(
+        self.judgments = counter(
             "presagio_judgments",
             "Requests for judgments: judged, cached, or unjudged.",
             ["outcome"],
         )
-        self.repairs = count(
+        self.repairs = counter(
             "presagio_judgment_repairs", "Faults in answers of the model.", ["fault"]
         )
-        self.requests = count("presagio_http_requests", "Requests over HTTP.", ["route", "status"])
-        self.request_seconds = measure(
+        self.requests = counter(
+            "presagio_http_requests", "Requests over HTTP.", ["route", "status"]
+        )
+        self.request_seconds = histogram(
             "presagio_http_request_seconds",
             "Time until a request over HTTP was answered.",
             ["route"],
