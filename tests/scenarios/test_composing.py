@@ -6,16 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes.model import failure, scoring
+from tests.fakes.model import scoring
 from tests.fakes.writer import JudgeAndWriter
-from tests.patience import PATIENCE, until
-from tests.scenarios.adapters import ConsoleTalk, SlackTalk, Talk, TelegramTalk
-from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import HEADLINE, Stage, Surroundings, judged_by_words
+from tests.patience import until
+from tests.scenarios.adapters import ConsoleTalk, Talk
+from tests.scenarios.stage import HEADLINE, judged_by_words
 
 _STATE = "SELECT state, attempts FROM composition"
-# Instead of waiting until the lease of a killed process is over.
-_TAKEN_FOR_DEAD = "UPDATE lease SET expires_at = now(), fence = fence + 1"
 
 
 async def until_shown_twice(talk: Talk) -> None:
@@ -82,23 +79,6 @@ async def test_an_answered_headline_is_written_about(adapter: Talk, model: Judge
     assert "They raise the prices of coffee again." in given
 
 
-async def test_composing_without_an_answering_model_says_so(
-    adapter: Talk, model: JudgeAndWriter
-) -> None:
-    adapter.stage.model.script = [failure(503)]
-    _, shown = await adapter.composes("/compose coffee prices")
-    assert "[1]" not in shown.text
-    assert shown.text.strip()
-
-
-async def test_nothing_is_composed_about_an_unknown_subject(
-    adapter: Talk, model: JudgeAndWriter
-) -> None:
-    _, shown = await adapter.composes("/compose zebras xylophone quietly")
-    assert "Nothing was written: nothing was found about this in demo." in shown.text
-    assert "draft" not in model.writer.calls
-
-
 @pytest.mark.each_platform
 async def test_the_stop_button_ends_composing(adapter: Talk, model: JudgeAndWriter) -> None:
     if isinstance(adapter, ConsoleTalk):
@@ -132,37 +112,3 @@ async def test_a_restart_in_the_middle_posts_nothing_twice(
         shown = await talk.composed_meanwhile()
         assert "[1]" in shown.text
         await until_shown_twice(talk)
-
-
-async def _listening(stage: Surroundings) -> None:
-    """Wait until a process has reached its platform."""
-    if isinstance(stage, SlackStage):
-        slack = stage.slack
-        await slack.until(lambda: slack.connections, PATIENCE)
-    elif isinstance(stage, Stage):
-        await stage.telegram.until_called("getUpdates", 1, PATIENCE)
-
-
-@pytest.mark.slow
-async def test_after_a_kill_the_next_process_finishes_in_the_same_message(
-    talk: Talk, model: JudgeAndWriter
-) -> None:
-    if not isinstance(talk, TelegramTalk | SlackTalk):
-        pytest.skip("ConsoleTalk: what it asks for ends with the process")
-    model.waits = asyncio.Event()
-    with talk.stage.process() as first:
-        await _listening(talk.stage)
-        await talk.commands("/compose coffee prices")
-        await until(lambda: talk.stage.model.calls >= 2)
-        first.kill()
-        await asyncio.to_thread(first.wait)
-    talk.lets_pass()
-    assert await talk.stage.rows("SELECT state FROM composition") == [("waiting",)]
-    await talk.stage.rows(_TAKEN_FOR_DEAD)
-    model.waits.set()
-    async with talk.serving():
-        shown = await talk.composed_meanwhile()
-        assert "[1]" in shown.text
-        assert "Stop" not in shown.buttons
-        await until_shown_twice(talk)
-    assert talk.messages == 1
