@@ -10,7 +10,6 @@ import pytest
 from bot.commands import standard_commands
 from engine.vectors import TUNED, Vector
 from tests.ages import read_years
-from tests.database import allow_connections
 from tests.fakes.model import failure, slow
 from tests.fakes.web import feed, page
 from tests.png import read_size
@@ -68,13 +67,6 @@ async def test_every_command_gets_its_answer(adapter: Talk) -> None:
         assert shown.text or shown.picture, command
         assert "I know no command" not in shown.text
     assert "/rss" in adapter.stage.web.asked
-
-
-async def test_help_names_every_command(adapter: Talk) -> None:
-    said = (await adapter.commands("/help")).text
-    # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
-    assert all(command.name in said for command in standard_commands().commands)
-    assert adapter.stage.model.calls == 0
 
 
 @pytest.mark.each_platform
@@ -146,17 +138,6 @@ async def test_more_results_come_by_button_and_by_command(adapter: Talk) -> None
     assert adapter.stage.model.calls == 1
 
 
-async def test_why_is_explained_by_button_and_by_command(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    for shown in (await adapter.presses("Why?"), await adapter.commands("/why")):
-        assert "The model read it as " in shown.text
-        assert "Words in common: " in shown.text
-        assert not re.search(r"judge-|score|Plan:|\d\.\d\d", shown.text)
-    assert "2. " in (await adapter.commands("/why 2")).text
-    await adapter.commands("/settings answers full")
-    assert "judged by stand-in/model" in (await adapter.commands("/why")).text
-
-
 @pytest.mark.each_platform
 async def test_a_vote_counts_once_and_can_be_changed(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
@@ -189,15 +170,6 @@ async def test_a_picture_comes_by_button_and_by_command(adapter: Talk) -> None:
     await adapter.presses("Share")
     for shown in (await adapter.presses("Picture"), await adapter.commands("/picture")):
         assert read_size(adapter.picture_of(shown)) == (1080, 1350)
-
-
-async def test_a_bot_without_any_corpus_says_how_to_get_one(talk: Talk) -> None:
-    await talk.stage.rows("DELETE FROM corpus RETURNING id")
-    async with talk.serving():
-        said = (await talk.says(HEADLINE)).text
-    assert said.startswith(
-        ("I have no archive yet: whoever runs me loads one.", "There is no corpus yet. Load one")
-    )
 
 
 async def test_an_answer_without_the_model_says_that_nobody_judged(adapter: Talk) -> None:
@@ -250,17 +222,6 @@ async def test_an_answer_comes_at_once_and_is_edited_after_reranking(
         assert "record, harvest" in (await talk.presses("Why?")).text
 
 
-async def test_the_bot_apologises_while_its_database_is_lost(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    await allow_connections(adapter.stage.database_url, allowed=False)
-    for _ in range(2):
-        said = (await adapter.says(HEADLINE)).text
-        assert "Sorry, I cannot reach my archive just now. I answer as soon as I can." in said
-    said = (await adapter.presses("More")).text
-    assert "Try again in a few minutes." in said
-    assert "Its number in the log is " in said
-
-
 @pytest.mark.each_platform
 async def test_a_redelivered_message_is_answered_once(adapter: Talk) -> None:
     await adapter.says(HEADLINE)
@@ -281,32 +242,6 @@ async def test_after_a_restart_buttons_work(talk: Talk) -> None:
         assert "4. " in (await talk.presses("More")).text
 
 
-@pytest.mark.parametrize("command", ["/prophecy", "/find", "/ask"])
-async def test_a_command_in_reply_to_a_message_is_about_its_text(
-    adapter: Talk, command: str
-) -> None:
-    await adapter.says("Zebras? Coffee harvest!")
-    asked = adapter.stage.model.calls
-    adapter.stage.model.script = [failure(503)]
-    assert "harvest" in (await adapter.replies(command)).text
-    assert (adapter.stage.model.calls > asked) is (command == "/ask"), "a judgment is kept"
-
-
-async def test_a_tweet_of_this_month_is_news_and_no_prophecy(adapter: Talk) -> None:
-    young = "UPDATE document SET created_at = now() - interval '9 days' WHERE text LIKE $1"
-    await adapter.stage.rows(f"{young} RETURNING id", "%mark my words%")
-    answer = await adapter.says(HEADLINE)
-    assert is_answer(answer)
-    assert "mark my words" not in answer.text
-
-
-async def test_the_picture_command_draws_the_tweet_of_a_given_number(adapter: Talk) -> None:
-    await adapter.says(HEADLINE)
-    first, third = [await adapter.commands(f"/picture {number}") for number in (1, 3)]
-    assert adapter.picture_of(first) != adapter.picture_of(third)
-    assert "I showed 1, 2, 3." in (await adapter.commands("/picture 9")).text
-
-
 OTHER_HEADLINE = "A festival of the moon draws thousands to London"
 
 
@@ -323,19 +258,6 @@ async def test_more_why_and_picture_in_reply_refer_to_the_quoted_answer(adapter:
     assert "4. " in more
     assert "mark my words" not in more
     assert "moon" in (await adapter.commands("/why 1")).text, "without a reply it is the last one"
-
-
-async def test_a_whole_question_is_not_answered_from_the_one_before(adapter: Talk) -> None:
-    adapter.stage.model.script = [failure(503)]
-    assert "harvest moon" in (await adapter.commands("/ask What did she say about the moon?")).text
-    prices = (await adapter.commands("/ask What did she say about prices?")).text
-    assert "prices" in prices
-    assert "moon" not in prices
-    again = (await adapter.commands("/ask And about the moon?")).text
-    assert "harvest moon" in again
-    assert (
-        '"earlier":["What did she say about the moon?"' in adapter.stage.model.requests[-1].prompt
-    )
 
 
 async def test_the_more_command_shows_the_next_texts_of_a_query(adapter: Talk) -> None:

@@ -178,21 +178,6 @@ async def test_the_guessed_table_layout_is_shown_before_loading(owned: Stage) ->
     assert written[0][0].isoformat() == "2012-05-13T21:30:00+00:00"
 
 
-async def test_a_table_becomes_an_archive_in_the_language_of_its_texts(owned: Stage) -> None:
-    rows = [
-        "2012-05-13,No hay que esperar más para bajar el precio del pan.",
-        "2012-05-14,Ya está.",
-    ]
-    async with owned.serving():
-        alice, home = await own(owned)
-        table = "\n".join(["fecha,texto", *rows]).encode()
-        offer = await (await alice.sends_file(home, "tuits.csv", table)).answer()
-        await (await alice.presses(offer, "Add it")).answered()
-        await owned.telegram.until_acknowledged()
-        languages = await owned.rows("SELECT language FROM corpus WHERE name = 'tweets'")
-    assert languages == [("spanish",)]
-
-
 async def test_an_export_becomes_an_archive_in_the_language_of_its_texts(owned: Stage) -> None:
     spanish = [
         "No hay que esperar más para bajar el precio del pan.",
@@ -219,11 +204,14 @@ async def test_an_export_becomes_an_archive_in_the_language_of_its_texts(owned: 
     assert offer.text.endswith("presagio ingest FILE --corpus NAME --language spanish")
 
 
-async def test_a_file_that_is_not_wanted_is_deleted(owned: Stage, data_dir: Path) -> None:
+async def test_a_file_that_is_not_wanted_is_deleted_and_cannot_be_added_later(
+    owned: Stage, data_dir: Path
+) -> None:
     async with owned.serving():
         alice, home = await own(owned)
         offer = await (await alice.sends_file(home, "posts.json", EXPORT)).answer()
-        await (await alice.presses(offer, "No")).answered()
+        for button in ("No", "Add it"):
+            await (await alice.presses(offer, button)).answered()
         await owned.telegram.until_acknowledged()
         assert offer.text == "I have deleted the file."
         assert not list((data_dir / "offered").glob("*"))
@@ -254,15 +242,6 @@ async def test_another_member_s_file_is_not_read(owned: Stage) -> None:
         await owned.telegram.until_acknowledged()
         assert len(home.bot_messages) == 1, "once a day"
         assert owned.telegram.called("getFile") == []
-
-
-async def test_a_declined_file_cannot_be_added_later(owned: Stage) -> None:
-    async with owned.serving():
-        alice, home = await own(owned)
-        offer = await (await alice.sends_file(home, "posts.json", EXPORT)).answer()
-        for button in ("No", "Add it"):
-            await (await alice.presses(offer, button)).answered()
-        assert await owned.rows("SELECT name FROM corpus") == [("demo",)]
 
 
 @pytest.mark.parametrize("granted", [True, False])

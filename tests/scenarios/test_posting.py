@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 import pytest
 
@@ -110,16 +109,6 @@ async def test_a_daily_post_holds_the_best_of_the_day(
     assert [tuple(page) for page in pages] == [(0, 1), (0, 1)], "each of them can be asked why"
 
 
-async def test_the_first_poll_brings_no_news(room: Newsroom, process: Process) -> None:
-    await room.subscribe(process, "telegram")
-    room.publish(HEADLINE)
-    assert await process.jobs.poll() == 1
-    assert await process.jobs.search() == 0
-    assert await process.jobs.digest() == 0
-    corpus = await process.app.corpora.get("news")
-    assert corpus.documents == 2
-
-
 async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
     room: Newsroom, process: Process
 ) -> None:
@@ -168,20 +157,6 @@ async def test_days_of_which_nothing_was_judged_are_told_once_and_taken_up(
             await room.deliver(process)
             assert HEADLINE in shown(room.said("telegram")[-1])
             assert "Tea prices" not in shown(room.said("telegram")[-1])
-
-
-async def test_unjudged_finds_are_posted_only_to_chats_that_want_them(coffee_url: str) -> None:
-    async with newsroom(coffee_url, PRESAGIO_LLM__DAILY_TOKENS="0") as room:
-        process = await room.process()
-        await room.subscribe(process, "telegram")
-        await room.subscribe(process, "slack", unjudged=True, unjudged_coverage=0.3)
-        await room.news(process)
-        assert room.model.calls == 0
-        assert await process.jobs.digest() == 1
-        await room.deliver(process)
-        assert room.said("telegram") == []
-        (message,) = room.said("slack")
-        assert "not judged" in shown(message)
 
 
 async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(coffee_url: str) -> None:
@@ -293,17 +268,6 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         assert how_to_install("pictures") in message_from_json(why)
 
 
-async def test_two_processes_post_each_find_once(room: Newsroom) -> None:
-    one, other = await room.process(), await room.process()
-    for platform in PLATFORMS:
-        await room.subscribe(one, platform)
-    await room.news(one)
-    assert sum(await asyncio.gather(one.jobs.digest(), other.jobs.digest())) == 2
-    await asyncio.gather(one.jobs.deliver(), other.jobs.deliver())
-    await asyncio.gather(room.deliver(one), room.deliver(other))
-    assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
-
-
 # What goes wrong
 
 
@@ -390,19 +354,6 @@ async def test_a_slack_post_is_not_repeated_while_its_arrival_cannot_be_checked(
     assert (await states(process))[0][0] == "sent"
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
-async def test_a_platform_that_asks_to_wait_is_waited_for(room: Newsroom, platform: str) -> None:
-    process = await owed(room, platform)
-    room.telegram.fail("sendMessage", error=429, retry_after=120)
-    room.slack.fail("chat.postMessage", Fault(error="ratelimited", retry_after=120))
-    assert await process.jobs.deliver() == 1
-    room.clock.wind(timedelta(seconds=119))
-    assert await process.jobs.deliver() == 0
-    room.clock.wind(timedelta(seconds=2))
-    await room.deliver(process)
-    assert len(room.said(platform)) == 1
-
-
 async def test_a_chat_that_has_to_wait_keeps_no_other_waiting(
     room: Newsroom, process: Process
 ) -> None:
@@ -450,23 +401,6 @@ async def owe_news(room: Newsroom, process: Process) -> None:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-async def test_failures_are_repeated_ever_more_rarely(room: Newsroom, platform: str) -> None:
-    process = await owed(room, platform)
-    room.telegram.fail("sendMessage", error=500, times=8)
-    room.slack.fail("chat.postMessage", Fault(status=500), times=8)
-    tried = []
-    for minute in range(60):
-        if await process.jobs.deliver():
-            tried.append(minute)
-        room.clock.wind(MINUTE)
-    pauses = [later - earlier for earlier, later in pairwise(tried)]
-    assert len(tried) == 9
-    assert pauses == sorted(pauses)
-    assert pauses[-1] >= 10
-    assert len(room.said(platform)) == 1
-
-
-@pytest.mark.parametrize("platform", PLATFORMS)
 async def test_a_departed_chat_gets_no_further_posts(room: Newsroom, platform: str) -> None:
     process = await owed(room, platform)
     room.telegram.fail("sendMessage", error=403)
@@ -476,14 +410,6 @@ async def test_a_departed_chat_gets_no_further_posts(room: Newsroom, platform: s
     assert await Subscriptions(process.app.database).active() == []
     await room.news(process, "Coffee prices hit a record high again")
     assert await process.jobs.digest() == 0
-
-
-async def test_a_post_that_is_refused_is_given_up(room: Newsroom) -> None:
-    process = await owed(room, "slack")
-    room.slack.fail("chat.postMessage", Fault(error="invalid_blocks"))
-    await room.deliver(process)
-    assert await states(process) == [("failed", 1)]
-    assert len(await Subscriptions(process.app.database).active()) == 1
 
 
 async def test_an_unreadable_delivery_is_given_up_and_delays_nothing(room: Newsroom) -> None:

@@ -29,35 +29,11 @@ def eve(stage: Stage) -> User:
     return stage.telegram.user("Eve")
 
 
-async def groups(stage: Stage) -> list[list[str]]:
-    return [terms for (terms,) in await stage.rows("SELECT terms FROM alias_group")]
-
-
 async def suggested(stage: Stage, *terms: str) -> None:
     """Let a pair wait for somebody's decision."""
     async with pool_on(stage.database_url) as database:
         demo = await Corpora(database).get("demo")
         await Groups(database).propose(demo, terms, sure=True, now=datetime.now(UTC))
-
-
-async def test_a_group_admin_cannot_change_the_global_glossary(
-    stage: Stage, root: User, eve: User
-) -> None:
-    own = stage.telegram.group("Eve's", admins=[eve], members=[root], privacy_mode=False)
-    private = stage.telegram.private_chat(eve)
-    async with stage.serving():
-        for chat in (own, private):
-            refused = await (await eve.says(chat, "/glossary add president = clown")).answer()
-            assert refused.text.startswith(OPERATORS_ONLY)
-            assert refused.text.endswith(f"you are telegram:{eve.id}.")
-        assert await groups(stage) == []
-        added = await (await root.says(own, "/glossary add coffee = java")).answer()
-        assert added.text == "Added for demo. coffee = java"
-        refused = await (await eve.says(own, "/glossary remove 1")).answer()
-        assert refused.text.startswith(OPERATORS_ONLY)
-        listed = await (await eve.says(private, "/glossary list")).answer()
-        assert listed.text == "1. coffee = java"
-    assert await groups(stage) == [["coffee", "java"]]
 
 
 async def test_a_suggestion_button_works_only_for_operators(
@@ -166,34 +142,3 @@ async def test_a_channel_without_an_archive_is_told_how_to_choose_its_own(
     rows = await stage.rows("SELECT title, corpus FROM chat ORDER BY title NULLS LAST")
     assert [row[1] for row in rows if row[0] == "News"] == ["luis"]
     assert await stage.rows("SELECT mode FROM subscription") == [("daily",)]
-
-
-async def test_an_exhausted_quota_still_allows_unsubscribing(stage: Stage, eve: User) -> None:
-    stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
-    chat = stage.telegram.private_chat(eve)
-    async with stage.serving():
-        answer = await (await eve.says(chat, HEADLINE)).answer()
-        await (await eve.says(chat, "/subscribe daily 8:30")).answer()
-        for text in (HEADLINE, f"/p {HEADLINE}", "/find coffee", "/ask What of coffee?"):
-            stopped = await (await eve.says(chat, text)).answer()
-            assert stopped.text.startswith("That was enough for today: ")
-        for text, said in {
-            "/help": "There is always a tweet.",
-            "/settings": "Settings of this chat",
-            "/settings threshold foretold": "threshold: foretold",
-            "/history": "Nothing was posted here unasked yet.",
-            "/unsubscribe": "This chat is told nothing unasked.",
-        }.items():
-            assert (await (await eve.says(chat, text)).answer()).text.startswith(said)
-        vote = await eve.presses(answer, "👍")
-        assert (await vote.answered()).text == "Noted."
-    assert await stage.rows("SELECT mode FROM subscription") == [("off",)]
-    assert await stage.rows("SELECT used FROM quota WHERE scope LIKE 'user:%'") == [(5,)]
-    assert stage.model.calls == 1
-
-
-async def test_inline_queries_change_no_settings(stage: Stage, root: User) -> None:
-    async with stage.serving():
-        for text in ("/glossary add coffee = java", "/settings threshold foretold"):
-            await (await root.asks_inline(text)).answered()
-    assert await groups(stage) == []

@@ -3,8 +3,7 @@
 import httpx
 
 from tests.fakes.slack import SlackServer
-from tests.patience import until
-from tests.scenarios.stage import HEADLINE, TWEETS, Stage
+from tests.scenarios.stage import HEADLINE, Stage
 
 
 async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage) -> None:
@@ -16,14 +15,6 @@ async def test_a_refused_adapter_says_so_and_the_other_one_answers(stage: Stage)
             alice = stage.telegram.user("Alice")
             asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
             assert "Coffee prices" in (await asked.answer()).text
-
-
-async def test_missing_vectors_are_embedded_while_serving(stage: Stage) -> None:
-    stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "tfidf"
-    embedded = "SELECT embedded FROM embedding_state WHERE embedded > 0"
-    async with stage.serving():
-        done = await until(lambda: stage.rows(embedded))
-    assert done == [(len(TWEETS),)]
 
 
 async def test_serving_without_tokens_opens_the_page_and_reports_what_is_missing(

@@ -8,24 +8,18 @@ import select
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.settings import load_settings
 from tests.ages import read_years
 from tests.bot.command_line import PROGRAM, write_tweets
 from tests.fakes.model import ModelServer, raw, scoring
 from tests.fakes.telegram import Message, TelegramServer, User
-from tests.fakes.web import WebServer, feed
 from tests.patience import PATIENCE
-from tests.scenarios.newsroom import HOUR, Clock, working
 from tests.scenarios.stage import judged_by_words
 
 HEADLINE = "Thought of rust and rain"
-LONDON = ZoneInfo("Europe/London")
 
 
 @asynccontextmanager
@@ -136,67 +130,6 @@ async def test_setup_and_serve_lead_to_the_first_answer(
     refused = await run("setup", "--telegram-token", "9:other", environ=environ, code=1)
     assert "Telegram refuses the token. Copy it whole from the message of @BotFather." in refused
     assert telegram.token in (folder / "presagio.env").read_text()
-
-
-NEWS = "Coffee prices hit a record high after a poor harvest"
-FORETOLD = "Coffee prices will hit a record high, mark my words."
-
-
-@pytest.mark.slow
-async def test_an_owner_comes_from_the_setup_to_the_first_daily_post(
-    telegram: TelegramServer, model: ModelServer, environ: dict[str, str], tmp_path: Path
-) -> None:
-    archive = write_tweets(tmp_path / "archive.jsonl", range(40))
-    foretold = write_tweets(tmp_path / "more.jsonl", range(40, 41), text=FORETOLD)
-    archive.write_bytes(archive.read_bytes() + foretold.read_bytes())
-    said = await set_up(archive, model, telegram, environ)
-    code = re.search(r"/start (\w+)", said)
-    assert code, said
-    alice, home = telegram.alone("Alice")
-    environ |= {"PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
-    # An hour that does not come while this runs, nor in the hour by which its clock is wound.
-    hour = 9 if datetime.now(LONDON).hour >= 12 else 20
-
-    async with WebServer() as web:
-        address = web.url("/feed.xml")
-        web.pages["/feed.xml"] = feed("Nothing of note has happened today")
-        async with running("serve", environ=environ):
-            greeting = await (await alice.says(home, f"/start {code[1]}")).answer(PATIENCE)
-            message = await press_through(telegram, alice, greeting, "Set me up", "English")
-            message = await press_through(telegram, alice, message, "Leave it as it is")
-            assert message.text.startswith("What time is it where you are?")
-            london = next(one.text for one in message.buttons if one.text.startswith("London"))
-            message = await press_through(telegram, alice, message, london, f"{hour}:00")
-            assert "I search the texts of Ana Ruiz." in message.text
-            assert "No feed is chosen: I post nothing until there is one." in message.text
-            added = await (await alice.says(home, f"/feeds add {address}")).answer(PATIENCE)
-            assert added.text.startswith("The Paper was added.")
-            shown = await (await alice.says(home, "/subscribe")).answer(PATIENCE)
-            assert shown.text.splitlines()[:3] == [
-                f"Every day at {hour}:00 (London) I post the best 3 of The Paper.",
-                "I post what was foretold, asked for or held against others.",
-                "When nothing was foretold, I say nothing.",
-            ]
-        known, clock = len(home.bot_messages), Clock()
-        written = tmp_path / "settings" / "presagio" / "config.toml"
-        async with working(load_settings(written, environ=environ), clock) as process:
-            jobs = process.jobs
-            await jobs.poll()
-            clock.wind(HOUR)
-            web.pages["/feed.xml"] = feed("Nothing of note has happened today", NEWS)
-            await jobs.poll()
-            await jobs.search()
-            assert await jobs.digest() == 0, "not before its hour"
-            london_time = clock().astimezone(LONDON)
-            due = london_time.replace(hour=hour, minute=1)
-            clock.wind((due - london_time) % timedelta(days=1))
-            assert await jobs.digest() == 1
-            assert await jobs.deliver() == 1
-        (post,) = home.bot_messages[known:]
-        assert post.text.startswith("The news of ")
-        assert f"foretold:\n\n{NEWS}\n" in post.text
-        assert FORETOLD in post.text
-        assert {"👍", "👎", "Why?"} <= {*post.labels}
 
 
 async def press_through(

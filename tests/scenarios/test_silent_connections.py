@@ -1,6 +1,5 @@
 """Connections that say nothing, on the port of a process that may open few files."""
 
-import asyncio
 import os
 import socket
 import subprocess
@@ -8,16 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-import aiohttp
 import httpx
 import pytest
 
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.network import find_free_port
 from tests.patience import until
-from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
-from tests.scenarios.test_telegram_webhook import HEADER, SECRET
 
 pytestmark = pytest.mark.slow
 
@@ -83,36 +79,4 @@ async def test_page_and_chats_are_served_despite_silent_connections(
                     assert answered.status_code == 200
             asked = await alice.says(chat, HEADLINE)
             await asked.answer()
-    assert_nothing_ran_out(log)
-
-
-async def test_telegram_webhooks_arrive_despite_silent_connections(
-    stage: Stage, tmp_path: Path
-) -> None:
-    port, log = find_free_port(), tmp_path / "log"
-    url = f"http://127.0.0.1:{port}/hook"
-    stage.environment |= {
-        "PRESAGIO_TELEGRAM__WEBHOOK_URL": url,
-        "PRESAGIO_WEB__PORT": str(port),
-        "TELEGRAM_WEBHOOK_SECRET": SECRET,
-    }
-    async with confined(stage, log, port), aiohttp.ClientSession() as session:
-        with silent(port):
-            async with (
-                asyncio.timeout(SECONDS),
-                session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answered,
-            ):
-                assert answered.status == 200
-    assert_nothing_ran_out(log)
-
-
-async def test_slack_requests_arrive_despite_silent_connections(
-    slack_stage: SlackStage, tmp_path: Path
-) -> None:
-    port, log = find_free_port(), tmp_path / "log"
-    request_url = slack_stage.use_requests(port)
-    async with confined(slack_stage, log, port):
-        with silent(port):
-            async with asyncio.timeout(SECONDS):
-                await request_url.verify()
     assert_nothing_ran_out(log)

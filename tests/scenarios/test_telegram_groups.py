@@ -1,11 +1,7 @@
 """The bot among several people."""
 
-import asyncio
-from typing import Any
-
 import pytest
 
-from tests.fakes.model import Asked
 from tests.fakes.telegram import Chat, User
 from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
@@ -143,52 +139,3 @@ async def test_a_group_that_moves_keeps_its_settings(
     rows = await bot.rows("SELECT external_id, language FROM chat")
     assert rows == [(str(new.id), "es")]
     assert len(new.bot_messages) == 1
-
-
-async def test_a_chat_that_removed_the_bot_is_paused_until_it_writes_again(
-    bot: Stage, group: Chat, alice: User, bob: User
-) -> None:
-    chat = bot.telegram.private_chat(bob)
-    await (await bob.says(chat, HEADLINE)).answer()
-    await bob.blocks_bot()
-    await bot.telegram.until_acknowledged()
-    assert await bot.rows("SELECT active FROM chat") == [(False,)]
-    await bob.unblocks_bot()
-    await (await bob.says(chat, HEADLINE)).answer()
-    assert await bot.rows("SELECT active FROM chat") == [(True,)]
-
-
-async def test_a_forbidden_error_pauses_the_chat(bot: Stage, group: Chat, bob: User) -> None:
-    bot.telegram.fail("sendMessage", error=403)
-    await bob.says(group, f"/p {HEADLINE}")
-    await bot.telegram.until_called("sendMessage")
-    await bot.telegram.until_acknowledged()
-    assert await bot.rows("SELECT active FROM chat") == [(False,)]
-
-
-async def test_a_slow_model_holds_nobody_in_a_group_and_one_person_floods_it_not(
-    bot: Stage,
-) -> None:
-    """Five ask at once, one of them thirty times; all see at once that they were heard."""
-    slow, judge = asyncio.Event(), bot.model.script[0]
-
-    async def wait(request: Asked, stream: Any) -> Any:
-        await slow.wait()
-        return await judge(request, stream)
-
-    bot.model.script = [wait]
-    people = [bot.telegram.user(f"Person {n}") for n in range(5)]
-    group = bot.telegram.group("Friends", admins=people[:1], members=people[1:], privacy_mode=False)
-    for person in people:
-        await person.says(group, f"@presagio_bot {HEADLINE}")
-    for number in range(29):
-        await people[4].says(group, f"@presagio_bot {HEADLINE} {number}")
-    await (await people[0].says(group, "/help")).answer()
-    await bot.telegram.until_called("sendChatAction", 6)
-    slow.set()
-    await bot.telegram.until_called("sendMessage", 7)
-    await bot.telegram.until_acknowledged()
-    texts = [message.text for message in group.bot_messages]
-    assert sum("mark my words" in text for text in texts) == 5
-    assert sum(text.startswith("One at a time, please.") for text in texts) == 1
-    assert len(texts) == 7

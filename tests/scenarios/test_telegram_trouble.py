@@ -5,10 +5,8 @@ import asyncio
 import pytest
 
 from bot.adapter import AdapterFailed
-from tests.fakes.model import raw
-from tests.fakes.telegram import RateLimits
 from tests.patience import PATIENCE
-from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, staged
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
 async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
@@ -24,18 +22,6 @@ async def test_a_rate_limit_is_respected_and_the_order_kept(bot: Stage) -> None:
     assert [answer.text.splitlines()[0] for answer in answers] == headlines
     _, refused, again, *_ = bot.telegram.called("sendMessage")
     assert again.time - refused.time >= 1
-
-
-async def test_telegrams_own_limits_lose_no_answer(coffee_url: str) -> None:
-    async with staged(coffee_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
-        alice, chat = stage.telegram.alone("Alice")
-        setting = await asks_for_full_answers(alice, chat)
-        for number in range(5):
-            await alice.says(chat, f"{HEADLINE} in {number}")
-        await chat.until(lambda one: one.from_bot and "in 4" in one.text)
-        first, *answers = chat.bot_messages
-        assert first is setting
-        assert [f"in {n}" in one.text for n, one in enumerate(answers)] == [True] * 5
 
 
 @pytest.mark.parametrize("error", [500, "bad_gateway"])
@@ -101,13 +87,3 @@ async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None
             await stage.run()
     assert any("Telegram refuses the token." in said for said in stage.said)
     assert not any(token in said for said in stage.said)
-
-
-async def test_nonsense_from_the_model_is_not_used_as_a_judgment(stage: Stage) -> None:
-    stage.model.script = [raw("<html>")]
-    async with stage.serving():
-        alice = stage.telegram.user("Alice")
-        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-        answer = (await asked.answer()).text
-    assert "perhaps" in answer
-    assert answer.endswith("I cannot judge just now; ranked by words.")

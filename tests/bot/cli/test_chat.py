@@ -66,15 +66,6 @@ async def test_corpus_chosen_in_a_session_persists_to_the_next(
     assert "coffee will be dear" in capsys.readouterr().out
 
 
-async def test_without_a_choice_both_are_named(
-    app: App, type_: Type, capsys: pytest.CaptureFixture[str]
-) -> None:
-    type_("Storm hits the coast\n")
-    await converse(app, corpus="", chat_id="another")
-    said = " ".join(capsys.readouterr().out.split())
-    assert said == "Whose texts shall I search? :1 coffees :2 storms :3 All of them"
-
-
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [

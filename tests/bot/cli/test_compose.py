@@ -4,16 +4,11 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 
-from bot.app import open_app
-from bot.commands.queries import require_daily
-from bot.settings import load_settings
-from engine.errors import PresagioError
 from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
@@ -111,19 +106,6 @@ def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) ->
         "presagio: No language model is set up, and without one nothing is written."
         " Ask a question instead: ask answers without a model, in words of the sources.\n"
     )
-
-
-async def test_daily_quota_is_per_person_and_resets_the_next_day(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PRESAGIO_COMPOSE__DAILY", "1")
-    now = datetime(2026, 5, 1, tzinfo=UTC)
-    async with open_app(load_settings(), progress=lambda _: None) as app:
-        await require_daily(app, "telegram:1", now=now)
-        await require_daily(app, "telegram:2", now=now)
-        with pytest.raises(PresagioError, match="1 times"):
-            await require_daily(app, "telegram:1", now=now)
-        await require_daily(app, "telegram:1", now=now + timedelta(days=1))
 
 
 async def test_compose_works_on_a_corpus_with_vectors(

@@ -96,23 +96,6 @@ class TestShow:
             assert "https://bot.example.org/****" in done.out
             assert "https://example.org/feed?token=" in done.out
 
-    @pytest.mark.parametrize(
-        ("written", "said"),
-        [
-            ("[web]\ndaily_usd = 3\n", 'no key "daily_usd". Did you mean [llm] daily_usd?'),
-            ("daily_usd = 3\n", 'no section "daily_usd". Did you mean [llm] daily_usd?'),
-            (
-                "[web]\nkeep_days = 3\n",
-                'no key "keep_days". Did you mean [log] keep_days or [polling] keep_days?',
-            ),
-        ],
-    )
-    def test_names_what_is_nearest_to_an_unknown_setting(
-        self, invoke: Invoke, tmp_path: Path, written: str, said: str
-    ) -> None:
-        (tmp_path / "config.toml").write_text(written)
-        assert said in invoke("config", "show").complaint(2)
-
 
 class TestPath:
     def test_path_of_the_loaded_file_is_printed(self, invoke: Invoke, config: Path) -> None:
@@ -122,9 +105,6 @@ class TestPath:
         complaint = invoke("config", "path").complaint(2)
         assert complaint.startswith("No configuration file is read. Write ")
         assert "home/presagio/config.toml with: presagio config init" in complaint
-
-    def test_path_fails_if_the_named_file_is_missing(self, invoke: Invoke) -> None:
-        assert "cannot be read" in invoke("--config", "none.toml", "config", "path").complaint(2)
 
 
 class TestInit:

@@ -109,10 +109,6 @@ class TestDrop:
         dropped = invoke("corpora", "drop", "mine", "--yes", "--json").json
         assert dropped == {"dropped": "mine", "documents": 5}
 
-    def test_drop_without_a_terminal_requires_yes(self, invoke: Invoke, mine: str) -> None:
-        assert "Pass --yes." in invoke("corpora", "drop", "mine").complaint(2)
-        assert ask(mine, "SELECT documents FROM corpus") == 5
-
     @pytest.mark.parametrize(
         ("said", "code", "left"), [(b"y\n", 0, 0), (b"\n", 1, 1), (b"\x04", 1, 1)]
     )
@@ -183,9 +179,6 @@ class TestReindex:
             "mine: 5 texts indexed anew, 0 changed.\nmine: postings stored for 5 texts.\n"
         )
         assert invoke("corpora", "reindex").out == "mine is up to date.\n"
-
-    def test_reindex_fails_for_an_unknown_corpus(self, invoke: Invoke) -> None:
-        assert invoke("corpora", "reindex", "yours").code == 1
 
     def test_outdated_corpus_is_announced_by_other_commands(
         self, invoke: Invoke, tmp_path: Path

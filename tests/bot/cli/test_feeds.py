@@ -14,7 +14,7 @@ from tests.bot.command_line import Done, ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import execute
-from tests.fakes.web import page, reply
+from tests.fakes.web import page
 from tests.scenarios.newsroom import FEED, HOUR, Newsroom, newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS
 
@@ -260,12 +260,6 @@ async def test_page_with_several_feeds_lists_them_for_a_choice(room: Newsroom) -
     assert done.code == 1
     assert done.out.split() == [room.web.url("/feed.xml"), room.web.url("/sport.xml")]
     assert done.err == "presagio: The page names several feeds. Add one of them.\n"
-
-
-async def test_what_cannot_be_read_is_not_added(room: Newsroom) -> None:
-    room.web.pages[FEED] = reply(503)
-    assert "127.0.0.1 failed (503)." in (await add(room)).complaint()
-    assert "There is no feed yet." in (await run(room, "feeds")).err
 
 
 async def test_feed_from_the_settings_cannot_be_removed_by_command(

@@ -84,11 +84,6 @@ def test_an_alias_approved_in_one_process_fires_at_once_in_another_that_runs() -
     [
         (("add", "FBI", "bureau"),
          '"FBI" is protected. An acronym in capitals matches exactly and has no alias.'),
-        (("add", "max_tf", "frequency"),
-         '"max_tf" is protected. An identifier matches exactly and has no alias.'),
-        (("add", "Kubernetes", "containers"),
-         '"Kubernetes" is protected. A proper name that no dictionary has matches exactly'
-         " and has no alias."),
         (("add", "car"), "A group has 2 to 20 different terms."),
         (("approve", "9"), "There is no group 9."),
         (("add", "a1", "b1", "--corpus", "nope"), "There is no corpus 'nope'. There are: one."),

@@ -1,16 +1,14 @@
 """`presagio ingest`: what goes in, what is counted, what is refused."""
 
 import gzip
-import json
 import re
-import zipfile
 from pathlib import Path
 
 import orjson
 import pytest
 
 from engine.ingest.detect import READERS
-from tests.bot.command_line import ROOT, Terminal, ask, write_tweets
+from tests.bot.command_line import Terminal, ask, write_tweets
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 
@@ -59,20 +57,6 @@ class TestCounts:
 
 @pytest.mark.usefixtures("database")
 class TestSources:
-    @pytest.mark.parametrize("name", ["a.jsonl.gz", "zip", "folder"])
-    def test_gzip_zip_and_folder_are_read(self, invoke: Invoke, tmp_path: Path, name: str) -> None:
-        place = tmp_path / name
-        if name == "zip":
-            with zipfile.ZipFile(place, "w") as archive:
-                archive.writestr("data/tweets.js", EXPORT)
-        elif name == "folder":
-            (place / "data").mkdir(parents=True)
-            (place / "data" / "tweets.js").write_bytes(EXPORT)
-        else:
-            content = write_tweets(tmp_path / "a", range(1)).read_bytes()
-            place.write_bytes(gzip.compress(content))
-        assert invoke("ingest", str(place), "--json").json == counts(1, 1, 0, 0, 0)
-
     @pytest.mark.parametrize("packed", [False, True])
     def test_standard_input_is_read_plain_or_gzipped(self, file: Path, packed: bool) -> None:
         content = file.read_bytes()
@@ -82,13 +66,6 @@ class TestSources:
     def test_empty_standard_input_is_refused(self, database: str) -> None:
         assert forked("ingest", "-").complaint() == "standard input is empty. Check the path."
         assert ask(database, "SELECT count(*) FROM corpus") == 0
-
-    def test_bundled_corpus_is_ingested_whole(self, invoke: Invoke) -> None:
-        bundled = str(ROOT / "examples" / "demo.jsonl")
-        assert invoke("ingest", bundled, "--json").json == counts(416, 416, 0, 0, 0)
-        # Its account is invented, so none of its texts has an address on X.
-        hits = invoke("find", "-zebra", "--limit", "100", "--json").json["hits"]
-        assert {hit["url"] for hit in hits} == {None}
 
     def test_one_unusable_file_stops_the_whole_ingest(
         self, invoke: Invoke, database: str, file: Path
@@ -206,14 +183,6 @@ class TestTables:
         for said in ("semicolons", "Windows-1252", "Me gusta", "day before month", "UTC", "Barcos"):
             assert said in done.err
         assert ask(database, "SELECT count(*) FROM corpus") == 0
-
-    def test_a_second_run_adds_nothing(self, invoke: Invoke, database: str, table: str) -> None:
-        said = ("ingest", table, "--json", "--yes", "--timezone", "madrid")
-        assert invoke(*said).json == counts(2, 2, 0, 0, 0)
-        assert invoke(*said).json == counts(2, 0, 0, 2, 0)
-        moments = ask(database, "SELECT array_agg(created_at::text ORDER BY id) FROM document")
-        assert moments == ["2019-05-23 12:05:00+00", "2019-06-02 07:00:00+00"]
-        assert ask(database, "SELECT max(engagement) FROM document") == 1_234
 
     def test_explicit_columns_and_timezone_need_no_consent(
         self, invoke: Invoke, tmp_path: Path
@@ -336,33 +305,6 @@ class TestRejects:
         file.write_bytes(file.read_bytes() + b"x\n")
         complaint = invoke("ingest", str(file)).complaint()
         assert complaint.startswith("The report /dev/null/folder/rejects/tweets.jsonl cannot be")
-
-    def test_line_of_five_megabytes_is_rejected(self, invoke: Invoke, file: Path) -> None:
-        good = file.read_bytes().splitlines(keepends=True)
-        huge = b'{"id": "9", "text": "' + b"x" * 5_000_000 + b'"}\n'
-        file.write_bytes(b"".join([good[0], huge, *good[1:]]))
-        done = invoke("ingest", str(file), "--json")
-        assert done.json == counts(6, 5, 0, 0, 1)
-        assert f"{file}:2: longer than 1,000,000 bytes" in done.err
-
-    def test_hostile_values_never_end_the_program(self, invoke: Invoke, tmp_path: Path) -> None:
-        nasty: list[object] = ["a\0b", "\ud800", "\x1b[31m", "x" * 200_000, 2**70, -1, 1.5, True]
-        nasty += [None, [], {}, ["a"], {"a": 1}, "0001-01-01T00:00:00Z", "٣"]
-        nasty += ["9999-12-31T23:59:59-14:00"]
-        fields = "id text created_at author lang title url in_reply_to favorites is_retweet device"
-        records = [
-            {"id": f"{field}{n}", "text": "a b", "created_at": "2012-03-04T10:00:00Z", field: value}
-            for field in [*fields.split(), "role"]
-            for n, value in enumerate(nasty)
-        ]
-        file = tmp_path / "nasty.jsonl"
-        file.write_text("\n".join(map(json.dumps, records)))
-        done = invoke("ingest", str(file), "--json")
-        assert done.json["read"] == len(records)
-        assert done.json["inserted"] > 60
-        stored = done.json["inserted"] + done.json["unchanged"]
-        assert stored + done.json["rejected"] == len(records)
-        assert_exact(invoke)
 
 
 def ask_report(said: str) -> str:

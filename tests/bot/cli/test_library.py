@@ -94,13 +94,6 @@ def test_unread_scanned_pages_are_reported_on_every_ingest_without_ocr(
         assert (missing in done.err) is not seen
 
 
-def test_an_item_is_shown_once(invoke: Invoke, folder: Path) -> None:
-    invoke("ingest", str(folder), "--json")
-    shown = invoke("find", "sentence", "--corpus", "library").out
-    assert shown.count("Harbours of old") == 1
-    assert "more place" in shown
-
-
 def test_only_changed_files_are_parsed(invoke: Invoke, database: str, folder: Path) -> None:
     invoke("ingest", str(folder), "--json")
     before = ask(database, "SELECT count(*) FROM document")

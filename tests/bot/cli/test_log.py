@@ -10,16 +10,16 @@ import pytest
 from bot.app import App, open_app
 from bot.queries.ask import ask_one
 from bot.queries.find import find
-from bot.query_log import asked_by, log_of, may_quote
+from bot.query_log import asked_by, log_of
 from bot.settings import load_settings
-from db.logs import Asker, LogEntry, Origin, SearchJob
+from db.logs import Asker, LogEntry, Origin
 from engine.budget import BudgetSource
 from engine.contracts.results import FoundHit
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
 from engine.search import SearchRequest
 from tests.bot.conftest import Invoke
-from tests.bot.kinds import LONG, fill_all
+from tests.bot.kinds import fill_all
 from tests.database import wait_for
 from tests.db.loading import load_texts
 
@@ -101,34 +101,6 @@ async def test_chat_queries_are_logged_in_full_only_if_configured(
     assert headline.query_hash != query.query_hash
 
 
-@pytest.mark.parametrize(
-    ("origin", "job", "queries", "expected"),
-    [
-        (Origin.CONSOLE, SearchJob.SEARCH, False, True),
-        (Origin.AGENT, SearchJob.FIND, False, True),
-        (Origin.CHAT, SearchJob.FIND, False, False),
-        (Origin.CHAT, SearchJob.FIND, True, True),
-        (Origin.CHAT, SearchJob.SEARCH, True, False),
-    ],
-)
-def test_may_quote_for_each_origin_and_job(
-    origin: Origin, job: SearchJob, queries: bool, expected: bool
-) -> None:
-    assert (
-        may_quote(
-            Asker(origin=origin, task="", source=BudgetSource.CONSOLE), job, chat_queries=queries
-        )
-        is expected
-    )
-
-
-async def test_asked_by_applies_only_within_its_block(app: App) -> None:
-    with asked_by(CHAT):
-        await find(app, "coffee")
-    await find(app, "coffee")
-    assert [entry.origin for entry in await kept(app)] == ["console", "chat"]
-
-
 def entries(invoke: Invoke, *arguments: str) -> list[Any]:
     lines = invoke("log", "--json", *arguments).out.splitlines()
     return [orjson.loads(line) for line in lines]
@@ -185,11 +157,3 @@ class TestFindJson:
             assert not {"snippet", "date", "thread_id", "post_id", "message_id"} & set(hit)
             assert 0 < hit["score"] <= 1
             assert hit["bm25"] == pytest.approx(sum(m["score"] for m in hit["matched"]), abs=1e-3)
-
-    def test_a_long_text_is_shown_around_its_match(self, invoke: Invoke, database: str) -> None:
-        fill(database)
-        out = invoke("find", "mourned", "--corpus", "chats").out
-        assert "…" in out
-        assert "was mourned by all" in out
-        [hit] = invoke("find", "mourned", "--corpus", "chats", "--json").json["hits"]
-        assert hit["text"] == LONG

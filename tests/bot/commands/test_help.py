@@ -8,6 +8,7 @@ import pytest
 
 from bot.app import open_app
 from bot.cli.demo import load_demo
+from bot.commands import standard_commands
 from bot.commands.settings import SETTING_NAMES
 from bot.console.screen import Output
 from bot.i18n.words import LANGUAGES, words_for
@@ -44,6 +45,7 @@ async def test_help_on_slack_uses_the_prefixed_command_names(bot: Bot) -> None:
     listed = await bot.told("/help", place=place)
     assert "/presagio corpus, /presagio glossary, /presagio start, /presagio forget" in listed
     assert ", /presagio help" in listed
+    assert all(command.name in listed for command in standard_commands().commands)
     assert "/presagio help NAME explains one of them." in listed
     one = await bot.told("/help help", place=place)
     assert one.splitlines()[1:] == ["For example: /presagio help why"]

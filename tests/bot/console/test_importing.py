@@ -124,14 +124,6 @@ def test_posts_may_be_searched_like_tweets(invoke: Invoke, database: str, files:
     assert ask(database, "SELECT string_agg(DISTINCT platform, ' ') FROM document") == "mastodon"
 
 
-def test_files_of_two_kinds_are_not_mixed(invoke: Invoke, database: str, files: Path) -> None:
-    assert invoke("ingest", "mastodon", "telegram").code == 0
-    kinds = ask(database, "SELECT string_agg(name || ' ' || kind, ', ' ORDER BY name) FROM corpus")
-    assert kinds == "personal personal, social social"
-    complaint = invoke("ingest", "telegram", "--corpus", "social").complaint(2)
-    assert complaint.startswith("telegram (telegram) is personal, and corpus 'social' is social.")
-
-
 def test_only_mine_option_stores_only_texts_of_the_author(
     invoke: Invoke, database: str, files: Path
 ) -> None:

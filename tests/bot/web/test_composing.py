@@ -17,7 +17,7 @@ from tests.bot.web.test_browsing import href
 from tests.bot.web.test_pages import one, read, texts
 from tests.bot.web.test_service import served
 from tests.bot.web.test_streaming import REFUSED, STATUS, cutting_streams, shows
-from tests.fakes.model import Asked, ModelServer, failure
+from tests.fakes.model import Asked, ModelServer
 from tests.fakes.writer import Writer, drafting
 from tests.patience import PATIENCE, until
 from tests.programs import require_program
@@ -93,14 +93,6 @@ class TestPrograms:
             assert (name, body["status"]) == ("failed", 503)
             refused = await poor.client.post("/api/compose", json=ASKED)
             assert refused.status_code == 503
-
-    async def test_a_dead_model_writes_nothing_and_says_why(
-        self, stage: WebStage, model: ModelServer
-    ) -> None:
-        model.script = [failure(503)]
-        body = (await stage.client.post("/api/compose", json=ASKED)).json()
-        assert body["variants"] == []
-        assert body["notice"]
 
     async def test_without_a_model_it_is_refused(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.client.post("/api/compose", json=ASKED)

@@ -221,14 +221,6 @@ class TestEscaping:
 
 
 class TestSearch:
-    async def test_texts_stand_in_the_order_of_their_dates(self, coffee_web: WebStage) -> None:
-        page = read(await coffee_web.get("/search", q="coffee", sort="date"))
-        days = [str(node.attributes["datetime"]) for node in page.css(".entries time")]
-        assert days == sorted(days)
-        assert (days[0][:4], days[-1][:4], len(days)) == ("2010", "2014", 6)
-        assert all("coffee" in text.lower() for text in texts(page, ".entries blockquote"))
-        assert set(texts(page, "mark")) == {"Coffee", "coffee"}
-
     async def test_list_leaves_out_repeated_texts(self, web: WebStage) -> None:
         said = "More coffee for everybody who has none, and soon!"
         await load(web.app.database, "demo", [document("1", said), document("2", said, day=400)])

@@ -28,13 +28,6 @@ async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -
     assert events == {"app_mention", "message"}
 
 
-async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) -> None:
-    root = await slack_bot.bob.says(slack_bot.general, "What is new?")
-    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE, thread=root)
-    (answer,) = await slack_bot.replies(1)
-    assert answer.thread_ts == root.ts
-
-
 async def test_laughter_is_left_alone_and_thanks_get_a_smiley(slack_bot: SlackStage) -> None:
     slack, general = slack_bot.slack, slack_bot.general
     asked = await slack_bot.alice.mentions_bot(general, HEADLINE)

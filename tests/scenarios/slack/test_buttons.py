@@ -57,23 +57,6 @@ async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:
     assert file.content.startswith(b"\x89PNG")
 
 
-async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStage) -> None:
-    slack, general = slack_bot.slack, slack_bot.general
-    carol = slack.user("carol", admin=True)
-    general.members.append(carol)
-    await slack_bot.alice.commands(general, "/presagio", "settings language es")
-    (refusal,) = await slack_bot.replies(1)
-    assert "/presagio settings" in refusal.visible
-    assert refusal.ephemeral_to is slack_bot.alice
-    await carol.commands(general, "/presagio", "settings")
-    _, shown = await slack_bot.replies(2)
-    assert shown.ephemeral_to is carol
-    await carol.clicks(shown, "es")
-    await slack.until(lambda: "idioma: es" in shown.visible)
-    assert await slack_bot.rows("SELECT language FROM chat") == [("es",)]
-    await slack_bot.replies(2)
-
-
 async def test_a_button_of_somebody_else_is_acknowledged_and_left_alone(
     slack_bot: SlackStage,
 ) -> None:

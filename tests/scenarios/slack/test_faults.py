@@ -1,29 +1,17 @@
 """What goes wrong around the bot, and what people see of it."""
 
 import logging
-from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.ages import read_years
-from tests.fakes.slack import App, Channel, Fault, SlackServer
-from tests.scenarios.slack.stage import SlackStage, opens_share, slack_staged
+from tests.fakes.slack import Channel, Fault
+from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
 
 
 @pytest.fixture
 def direct(slack_bot: SlackStage) -> Channel:
     return slack_bot.slack.im(slack_bot.alice)
-
-
-@pytest.fixture
-async def barren(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
-    """A bot without any corpus."""
-    async with (
-        slack_staged(database_url, SlackServer(installed)) as stage,
-        stage.serving(),
-    ):
-        yield stage
 
 
 async def ask_again(bot: SlackStage, direct: Channel, messages: int) -> None:
@@ -103,65 +91,6 @@ async def test_a_channel_that_was_archived_becomes_inactive(slack_bot: SlackStag
     await ask_again(slack_bot, direct, 1)
     rows = await slack_bot.rows("SELECT external_id, active FROM chat ORDER BY id")
     assert rows == [(slack_bot.general.id, False), (direct.id, True)]
-
-
-async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
-    slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
-) -> None:
-    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    app = slack_bot.slack.api.app
-    slack_bot.slack.api.app = App(scopes=(app.scopes or frozenset()) - {"files:write"})
-    await opens_share(slack_bot, answer)
-    await slack_bot.alice.clicks(answer, "Picture")
-    _, notice = await slack_bot.replies(2)
-    assert "files:write" in notice.visible
-    assert notice.ephemeral_to is slack_bot.alice
-    slack_bot.slack.api.app = app
-    await ask_again(slack_bot, slack_bot.slack.im(slack_bot.alice), 3)
-    assert "missing_scope (needs files:write)" in caplog.text
-
-
-async def test_a_missing_corpus_is_reported_only_to_the_asker(barren: SlackStage) -> None:
-    await barren.alice.mentions_bot(barren.general, HEADLINE)
-    (answer,) = await barren.replies(1)
-    assert "no archive" in answer.visible
-    assert answer.ephemeral_to is barren.alice
-
-
-async def test_a_database_failure_is_reported_to_the_asker_who_can_ask_again(
-    slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
-) -> None:
-    await slack_bot.rows("ALTER TABLE turn RENAME TO gone")
-    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    assert answer.ephemeral_to is slack_bot.alice
-    assert answer.visible.endswith("I answer as soon as I can.")
-    assert "incident " in caplog.text
-    await slack_bot.rows("ALTER TABLE gone RENAME TO turn")
-    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
-    await slack_bot.replies(2)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!channel> <@U000000001> *bold* `code` \u202eCoffee prices hit a record high",
-        "Coffee prices " + "&" * 3000,
-        "Coffee prices \0 hit",
-        "Coffee " * 5_000,
-    ],
-    ids=["markup", "ampersands", "NUL", "long"],
-)
-async def test_hostile_headlines_are_shown_or_cut_and_call_nobody(
-    slack_bot: SlackStage, direct: Channel, text: str
-) -> None:
-    await slack_bot.alice.says(direct, text)
-    (answer,) = await slack_bot.replies(1)
-    assert read_years(answer.visible)
-    assert answer.text
-    assert not answer.mentions_channel
-    assert answer.mentioned_users == ()
 
 
 async def test_logs_hold_neither_texts_nor_tokens(

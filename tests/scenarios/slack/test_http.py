@@ -92,19 +92,13 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 NO_EVENTS = (
     (b"{", JSON),
-    (b"garbage", JSON),
     (b"[]", JSON),
-    (b"5", JSON),
     (b"null", JSON),
     (b"[" * 100_000, JSON),
-    (b"1" * 10_000, JSON),
     (b'{"type": "event_callback", "event": 5}', JSON),
-    (b'{"type": "event_callback", "event": {"type": ["message"]}}', JSON),
     (b'{"type": "event_callback", "authorizations": 5, "event": {}}', JSON),
     (b"payload={", FORM),
-    (b"payload=5", FORM),
     (b'payload={"type": "block_actions", "actions": 5}', FORM),
-    (b'payload={"type": "block_actions", "actions": []}', FORM),
     (b"{}", "text/plain; charset=klingon"),
 )
 

@@ -1,7 +1,5 @@
 """Who may do what in a workspace."""
 
-import pytest
-
 from bot.slack.client import SCOPES
 from tests.fakes.model import failure
 from tests.scenarios.slack.stage import SlackStage, opens_share, own_workspace
@@ -21,23 +19,6 @@ async def test_an_admin_of_another_workspace_has_no_admin_rights(slack_bot: Slac
     await slack_bot.alice.commands(shared, "/presagio", "settings threshold foretold")
     await slack_bot.replies(2)
     assert await slack_bot.rows("SELECT threshold FROM chat") == [("prediction",)]
-
-
-async def test_a_workspace_admin_cannot_change_the_global_glossary(slack_stage: SlackStage) -> None:
-    operator = slack_stage.bob
-    slack_stage.environment["PRESAGIO_CHAT__ADMINS"] = f'["slack:{operator.id}"]'
-    slack_stage.alice.is_admin = True
-    async with slack_stage.serving():
-        await slack_stage.alice.commands(
-            slack_stage.general, "/presagio", "glossary add president = clown"
-        )
-        (refused,) = await slack_stage.replies(1)
-        assert refused.visible.startswith("Only my operators may use /presagio glossary")
-        assert f"you are slack:{slack_stage.alice.id}" in refused.visible
-        assert await slack_stage.rows("SELECT count(*) FROM alias_group") == [(0,)]
-        await operator.commands(slack_stage.general, "/presagio", "glossary add coffee = java")
-        await slack_stage.replies(2)
-    assert await slack_stage.rows("SELECT terms FROM alias_group") == [(["coffee", "java"],)]
 
 
 async def test_the_bot_uses_exactly_the_scopes_of_the_manifest(slack_bot: SlackStage) -> None:
@@ -111,19 +92,3 @@ async def test_the_owner_is_notified_once_privately_of_a_refused_key(
     private = [message for message in home.messages if "whoever runs me" in message.visible]
     assert private == [notice]
     assert not any("401" in message.visible for message in general.messages)
-
-
-async def test_the_owner_is_notified_of_a_missing_package(
-    owned_workspace: SlackStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bot.card.find_spec", lambda _: None)
-    alice, general = owned_workspace.alice, owned_workspace.general
-    async with owned_workspace.serving():
-        home = await own_workspace(owned_workspace)
-        await alice.commands(general, "/prophecy", HEADLINE)
-        await general.until(lambda message: HEADLINE in message.visible)
-        await alice.commands(general, "/presagio", "picture")
-        said = "A part of me that this needs is not installed."
-        await general.until(lambda message: said in message.visible)
-        notice = await home.until(lambda message: "whoever runs me" in message.visible)
-        assert "pictures" in notice.visible

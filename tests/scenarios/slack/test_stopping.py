@@ -2,12 +2,9 @@
 
 import asyncio
 
-import pytest
-
 from tests.ages import read_years
 from tests.fakes.model import scoring, slow
 from tests.fakes.slack import Message
-from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
@@ -38,26 +35,3 @@ async def test_a_message_sent_while_stopped_is_answered_after_the_restart(
         assert await slack.redeliver(slack.envelopes[0]) == ""
         await slack.until(lambda: slack.bot_messages)
     assert len(slack.bot_messages) == 1
-
-
-@pytest.mark.slow
-async def test_the_questions_of_many_channels_are_answered_once(slack_stage: SlackStage) -> None:
-    slack = slack_stage.slack
-    slack_stage.model.script = [slow(0.3, scoring(judged_by_words))]
-    channels = [slack.channel(f"c{n}", [slack_stage.alice, slack_stage.bob]) for n in range(10)]
-    async with slack_stage.serving():
-        asked = {
-            channel.id: [
-                (await person.mentions_bot(channel, f"Coffee prices rise {number}")).ts
-                for number, person in enumerate((slack_stage.alice, slack_stage.bob))
-            ]
-            for channel in channels
-        }
-        async with asyncio.timeout(PATIENCE):
-            await slack.until(lambda: len(slack.bot_messages) >= 20)
-        await slack.quiet()
-    for channel in channels:
-        said = {message.thread_ts for message in channel.messages if message.author is slack.bot}
-        assert said == {*asked[channel.id]}, "two at once, so in any order"
-    assert len(slack.bot_messages) == 20
-    assert max(ack.latency for envelope in slack.envelopes for ack in envelope.acks) < 3
