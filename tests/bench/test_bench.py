@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,21 @@ import pytest
 
 from bench import (
     chat,
-    chunks,
     expansion,
-    feeds,
     find,
     ingest,
     many,
     outside,
     passages,
-    placed,
     retrieval,
     scales,
-    startup,
     streaming,
 )
-from bench.store import filled, opened, server
+from bench.store import opened
 from bench.timing import Output
 from bot.app import open_app
 from bot.settings import load_settings
 from engine.vectors import SCALES
-from tests.db.loading import document
 from tests.db.vectors import require_vectors
 from tests.scenarios.stage import load_tweets
 
@@ -58,17 +53,6 @@ def test_retrieval_bench_finds_the_right_documents_in_every_system(
         assert overlaps[peer] == pytest.approx(1, abs=0.03)
     assert {row["documents"] for row in rows} == {5_000}
     assert [row for row in rows if row.get("clients") == retrieval.CLIENTS]
-
-
-def test_chunks_are_found_exactly_by_both_ways(
-    shared_data: Path, printed: Callable[[], Rows]
-) -> None:
-    chunks.main(["--quick", "--data", str(shared_data)])
-    rows = [row for row in printed() if "overlap" in row]
-    assert len(rows) == 2 * 7
-    for row in rows:
-        close = 0.03 if row["system"] == "sqlite fts5" else 0
-        assert row["overlap"] == pytest.approx(1, abs=close)
 
 
 async def test_the_shipped_scale_matches_its_measurement(database_url: str) -> None:
@@ -138,24 +122,6 @@ def test_scale_bench_serves_many_corpora_and_chats(printed: Callable[[], Rows]) 
     assert rows["corpora written"]["server_cpu_seconds"]
 
 
-def test_search_bench_times_every_process(server_folder: Path) -> None:
-    async def fill(url: str) -> None:
-        database = await opened(url, size=1)
-        await filled(database, "c", "english", [document("1", "the president and the wall")])
-        await database.close()
-
-    with server(server_folder) as url:
-        asyncio.run(fill(url))
-        seconds = startup.whole_process(server_folder / "data", startup.HEADLINE, repeat=1)
-    assert [*seconds] == ["python", "import", "presagio search"]
-    assert all(_first(times) > 0 for times in seconds.values())
-
-
-def _first(seconds: Sequence[float]) -> float:
-    [only] = seconds
-    return only
-
-
 def test_chat_bench_answers_every_concurrent_question_on_each_platform(
     shared_data: Path, printed: Callable[[], Rows]
 ) -> None:
@@ -197,15 +163,6 @@ def test_phrases_are_measured_with_and_without(tmp_path: Path, printed: Callable
     assert (auto["shown"], auto["labelled 4+"], auto["unlabelled"]) == (1, 1, 0)
     tokens = [int(str(row["tokens"])) for row in (off, auto)]
     assert 400 < tokens[0] < tokens[1]
-
-
-@pytest.mark.usefixtures("village")
-def test_recorded_model_answers_replace_the_labels(
-    tmp_path: Path, printed: Callable[[], Rows]
-) -> None:
-    expand(tmp_path, judgments="a\t2\t4")
-    _, auto = printed()
-    assert (auto["recall"], auto["P@3"], auto["shown"], auto["labelled 3+"]) == (1, 0, 1, 0)
 
 
 async def test_the_order_of_passages_is_measured_at_each_stage(
@@ -284,21 +241,3 @@ async def test_every_search_mode_answers_judged_queries(
     assert [row["way"] for row in rows] == ["words", "answer by words", "answer"]
     assert {row["queries"] for row in rows} == {2}
     assert {row["MAP@5"] for row in rows} == {0.5}
-
-
-def test_the_work_of_each_server_is_reported(
-    shared_data: Path, printed: Callable[[], Rows]
-) -> None:
-    placed.main(["--quick", "--data", str(shared_data)])
-    rows = {(row["servers"], row["measured"]): row for row in printed()}
-    assert list(rows) == [("one server", "ingest"), ("one server", "search")]
-    assert rows["one server", "search"]["cpu_ms_server"]
-
-
-def test_every_round_reads_every_feed(printed: Callable[[], Rows]) -> None:
-    feeds.main(["--quick"])
-    *rounds, share = printed()
-    assert len(rounds) == 4
-    assert rounds[2]["slow_last_s"] >= 1.0
-    assert rounds[1]["megabytes"] == pytest.approx(rounds[2]["megabytes"], rel=0.01)
-    assert 0 < share["share"] < 0.1
