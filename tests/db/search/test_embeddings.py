@@ -237,14 +237,6 @@ async def test_no_scale_is_measured_with_few_documents(
     assert await embeddings.count_measured(corpus, space.model_id) == ENOUGH
 
 
-async def test_a_corpus_without_words_has_no_space_and_harms_nothing(
-    database: Database, embeddings: Embeddings
-) -> None:
-    corpus = await load_texts(database, "c", ["https://t.co/x"])
-    assert (await filled(embeddings, WordModel(), corpus)).documents == 0
-    assert await embeddings.space(corpus, "words") is None
-
-
 async def test_a_server_without_pgvector_says_so_and_is_left_as_it_was(
     database: Database, database_url: str
 ) -> None:
