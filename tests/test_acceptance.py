@@ -128,6 +128,12 @@ async def test_words_never_seen_find_nothing(demo: Database, message: str) -> No
     assert all(term.document_frequency == 0 for term in prophecy.terms)
 
 
+async def test_a_misspelt_word_finds_its_neighbour_and_the_receipt_says_so(demo: Database) -> None:
+    prophecy = await ask(demo, "containr")
+    assert {term.neighbour_of for term in prophecy.terms} == {None, "containr"}
+    assert any("container" in hit.candidate.text.lower() for hit in prophecy.hits)
+
+
 LONG = [
     " ".join(case["headline"] for case in CASES) * 5,
     "ship canal ferry river bank storm light election " * 102,

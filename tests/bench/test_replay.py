@@ -95,19 +95,3 @@ async def test_a_run_is_recorded_and_repeated(
     assert made["removed"] == [
         {"text": "Coffee is the best drink. [1]", "why": "No cited source says “best”."}
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "Give a prompt and --record FILE, or --replay FILE."),
-        (("x", "--replay", "y"), "Give a prompt and --record FILE, or --replay FILE."),
-        (("--replay", "absent.json"), "absent.json cannot be read"),
-    ],
-)
-async def test_conflicting_arguments_are_refused_with_a_message(
-    run_bench: RunBench, arguments: tuple[str, ...], said: str
-) -> None:
-    done = await run_bench("replay", *arguments)
-    assert (done.code, done.out) == (1, "") and said in done.err
-    assert done.err.count("\n") == 1
