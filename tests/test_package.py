@@ -297,10 +297,3 @@ def test_make_demo_says_in_one_line_what_a_python_lacks(
 
 def test_make_demo_says_in_one_line_that_there_is_no_such_python(tmp_path: Path) -> None:
     assert "python9 cannot be run; name a Python" in demo_refused("python9", tmp_path)
-
-
-def test_make_demo_is_refused_by_every_older_python_at_hand(tmp_path: Path) -> None:
-    for python in Path.home().glob(".pyenv/versions/[0-9]*/bin/python"):
-        version = python.parts[-3]
-        if tuple(map(int, version.split(".")[:2])) < (3, 11):
-            assert f"is {version.rpartition('.')[0]};" in demo_refused(python, tmp_path)

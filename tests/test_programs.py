@@ -15,8 +15,3 @@ def test_a_missing_program_skips_a_test_or_fails_it_where_it_is_required(
     monkeypatch.setattr(programs, "_REQUIRED", frozenset({"nonesuch"}))
     with pytest.raises(pytest.fail.Exception, match="needs nonesuch"):
         require_program("nonesuch")
-
-
-def test_a_program_is_found_by_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(programs._NAMES, "snake", ("nonesuch", "python3"))
-    assert require_program("snake").endswith("python3")

@@ -1,9 +1,7 @@
 """The benches still run, and what they time is right."""
 
-import argparse
-import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +9,17 @@ import pytest
 
 from bench import (
     chat,
-    chunks,
-    expansion,
-    feeds,
     find,
     ingest,
     many,
-    outside,
     passages,
-    placed,
     retrieval,
     scales,
-    startup,
     streaming,
 )
-from bench.store import filled, opened, server
-from bench.timing import Output
-from bot.app import open_app
-from bot.settings import load_settings
+from bench.store import opened
 from engine.vectors import SCALES
-from tests.db.loading import document
 from tests.db.vectors import require_vectors
-from tests.scenarios.stage import load_tweets
 
 pytestmark = pytest.mark.slow
 
@@ -58,17 +45,6 @@ def test_retrieval_bench_finds_the_right_documents_in_every_system(
         assert overlaps[peer] == pytest.approx(1, abs=0.03)
     assert {row["documents"] for row in rows} == {5_000}
     assert [row for row in rows if row.get("clients") == retrieval.CLIENTS]
-
-
-def test_chunks_are_found_exactly_by_both_ways(
-    shared_data: Path, printed: Callable[[], Rows]
-) -> None:
-    chunks.main(["--quick", "--data", str(shared_data)])
-    rows = [row for row in printed() if "overlap" in row]
-    assert len(rows) == 2 * 7
-    for row in rows:
-        close = 0.03 if row["system"] == "sqlite fts5" else 0
-        assert row["overlap"] == pytest.approx(1, abs=close)
 
 
 async def test_the_shipped_scale_matches_its_measurement(database_url: str) -> None:
@@ -138,24 +114,6 @@ def test_scale_bench_serves_many_corpora_and_chats(printed: Callable[[], Rows]) 
     assert rows["corpora written"]["server_cpu_seconds"]
 
 
-def test_search_bench_times_every_process(server_folder: Path) -> None:
-    async def fill(url: str) -> None:
-        database = await opened(url, size=1)
-        await filled(database, "c", "english", [document("1", "the president and the wall")])
-        await database.close()
-
-    with server(server_folder) as url:
-        asyncio.run(fill(url))
-        seconds = startup.whole_process(server_folder / "data", startup.HEADLINE, repeat=1)
-    assert [*seconds] == ["python", "import", "presagio search"]
-    assert all(_first(times) > 0 for times in seconds.values())
-
-
-def _first(seconds: Sequence[float]) -> float:
-    [only] = seconds
-    return only
-
-
 def test_chat_bench_answers_every_concurrent_question_on_each_platform(
     shared_data: Path, printed: Callable[[], Rows]
 ) -> None:
@@ -166,139 +124,7 @@ def test_chat_bench_answers_every_concurrent_question_on_each_platform(
     assert all(row["worked_ms"] for row in rows if "p50_ms" in row)
 
 
-def expand(folder: Path, **more: str) -> None:
-    """Run the bench of phrases on files with these contents."""
-    files = {
-        "headlines": json.dumps({"qid": "a", "headline": "Brent climbs past a hundred"}),
-        "qrels": "a\t1\t6\na\t2\t0",
-        "expansions": json.dumps({"qid": "a", "phrases": ["pump and wages"]}),
-    } | more
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    named = [part for name in files for part in (f"--{name}", str(folder / name))]
-    expansion.main(["--corpus", "demo", "--candidates", "5", "--seconds", "", *named])
-
-
-@pytest.fixture
-def village(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
-    monkeypatch.setenv("DATABASE_URL", database_url)
-
-
-@pytest.mark.usefixtures("village")
-def test_phrases_are_measured_with_and_without(tmp_path: Path, printed: Callable[[], Rows]) -> None:
-    expand(tmp_path)
-    off, auto = printed()
-    assert (off["expansion"], off["recall"], off["calls"]) == ("off", 0, 1)
-    assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
-    assert off["P@3"] == 0
-    assert auto["P@3"] == auto["best P@3"] == pytest.approx(0.333)
-    assert auto["recall 95%"] == [1, 1]
-    assert (auto["shown"], auto["labelled 4+"], auto["unlabelled"]) == (1, 1, 0)
-    tokens = [int(str(row["tokens"])) for row in (off, auto)]
-    assert 400 < tokens[0] < tokens[1]
-
-
-@pytest.mark.usefixtures("village")
-def test_recorded_model_answers_replace_the_labels(
-    tmp_path: Path, printed: Callable[[], Rows]
-) -> None:
-    expand(tmp_path, judgments="a\t2\t4")
-    _, auto = printed()
-    assert (auto["recall"], auto["P@3"], auto["shown"], auto["labelled 3+"]) == (1, 0, 1, 0)
-
-
-async def test_the_order_of_passages_is_measured_at_each_stage(
-    database_url: str, tmp_path: Path, printed: Callable[[], Rows]
-) -> None:
-    await load_tweets(database_url, ("The pump eats your wages.", "Brent is a village."))
-    questions = tmp_path / "questions.jsonl"
-    lines = [("What eats your wages?", "pump"), ("Which village?", "Bre.t"), ("Wages?", "nothing")]
-    questions.write_text(
-        "\n".join(json.dumps({"question": text, "answer": answer}) for text, answer in lines)
-    )
-    environ = {"DATABASE_URL": database_url, "PRESAGIO_EMBEDDINGS__BACKEND": "null"}
-    async with open_app(load_settings(environ=environ), progress=lambda _: None) as app:
-        corpus = await app.corpora.get("demo")
-        asked = passages.read_questions(questions)
-        await passages.measure(app, corpus, asked, Output("passages"))
-    rows = printed()
-    assert [row["way"] for row in rows] == [
-        *("words", "words and meaning", "chosen", "reranked by bm25")
-    ]
-    for row in rows:
-        assert (row["questions"], row["hit@8"], row["MRR"]) == (3, 0.667, 0.667)
-        assert row["P@8"] == pytest.approx(2 / 3 / 8, abs=0.001)
-
-
 def test_order_measures_match_hand_calculation() -> None:
     assert passages.measured([False, True, True]) == {"P@8": 0.25, "hit@8": 1.0, "MRR": 0.5}
     assert passages.measured([False] * 8 + [True]) == {"P@8": 0.0, "hit@8": 0.0, "MRR": 0.0}
     assert len(passages.read_questions(passages.QUESTIONS)) == 40
-
-
-DOCUMENTS = {"d1": "A ship is stuck in the canal", "d2": "Bread is dear", "d3": "The canal is wide"}
-QUERIES = {"q1": "ship stuck canal", "q2": "price of bread", "q3": "nobody judged this canal"}
-
-
-def beir(folder: Path) -> tuple[str, str, str]:
-    """Write a small collection as BEIR's files."""
-    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
-        lines = (json.dumps({"_id": key, "title": "", "text": text}) for key, text in texts.items())
-        (folder / f"{name}.jsonl").write_text("\n".join(lines))
-    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td3\t1\n")
-    return "corpus.jsonl", "queries.jsonl", "qrels.tsv"
-
-
-def tables(folder: Path) -> tuple[str, str, str]:
-    """Write it as the tables of CheckThat!."""
-    for name, texts in (("docs", DOCUMENTS), ("queries", QUERIES)):
-        lines = (f"{key}\t{text}" for key, text in texts.items())
-        (folder / f"{name}.tsv").write_text("id\ttext\n" + "\n".join(lines))
-    (folder / "qrels").write_text("q1 0 d1 1\nq2 0 d3 1\nq3 0 d1 0\n")
-    return "docs.tsv", "queries.tsv", "qrels"
-
-
-@pytest.mark.parametrize("written", [beir, tables])
-def test_foreign_test_collections_are_read_and_scored(
-    written: Callable[[Path], tuple[str, str, str]], tmp_path: Path
-) -> None:
-    documents, queries, qrels = (tmp_path / name for name in written(tmp_path))
-    assert outside.read_texts(documents) == DOCUMENTS
-    assert outside.read_texts(queries) == QUERIES
-    labels = outside.read_labels(qrels)
-    assert labels == {"q1": {"d1": 1}, "q2": {"d3": 1}}
-    rankings = {"q1": ["d1", "d3"], "q2": ["d2"]}
-    assert outside.scored(labels, rankings) == {"MAP@5": 0.5, "nDCG@10": 0.5}
-
-
-async def test_every_search_mode_answers_judged_queries(
-    database_url: str, tmp_path: Path, printed: Callable[[], Rows]
-) -> None:
-    documents, queries, qrels = (tmp_path / name for name in beir(tmp_path))
-    arguments = argparse.Namespace(
-        documents=documents, queries=queries, qrels=qrels, language="english", seconds=0.3
-    )
-    await outside.measure(database_url, arguments, Output("outside"))
-    rows = printed()
-    assert [row["way"] for row in rows] == ["words", "answer by words", "answer"]
-    assert {row["queries"] for row in rows} == {2}
-    assert {row["MAP@5"] for row in rows} == {0.5}
-
-
-def test_the_work_of_each_server_is_reported(
-    shared_data: Path, printed: Callable[[], Rows]
-) -> None:
-    placed.main(["--quick", "--data", str(shared_data)])
-    rows = {(row["servers"], row["measured"]): row for row in printed()}
-    assert list(rows) == [("one server", "ingest"), ("one server", "search")]
-    assert rows["one server", "search"]["cpu_ms_server"]
-
-
-def test_every_round_reads_every_feed(printed: Callable[[], Rows]) -> None:
-    feeds.main(["--quick"])
-    *rounds, share = printed()
-    assert len(rounds) == 4
-    assert rounds[2]["slow_last_s"] >= 1.0
-    assert rounds[1]["megabytes"] == pytest.approx(rounds[2]["megabytes"], rel=0.01)
-    assert 0 < share["share"] < 0.1

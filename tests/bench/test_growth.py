@@ -51,12 +51,8 @@ def test_the_guard_and_readers_of_answers_grow_no_faster_than_what_they_read() -
     [
         (r"\s*#[ \t]+([^\n]+?)[ \t#]*(?:\n|\Z)", "match"),
         (r"https?://\S+|[@#]\w+|\S*\.\w+/\S*", "sub"),
-        (r"\d+(?:\s*(?:[-,;&\s]|and)\s*\d+)*", "fullmatch"),
-        (r"[ \t]*\n[ \t]*", "sub"),
         (r"\s+$", "sub"),
-        (r"^\W+|\W+$", "sub"),
         (r"(a+)+$", "match"),
-        (r"(?:a|aa)+b", "match"),
         (rb">([^<]*)<", "sub"),
         (r'"(?:[^"\\]|\\.)*(?:"|$)', "sub"),
     ],

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.house import calls, circles, listing, measure_wiring, modules
+from bench.house import calls, circles, listing, modules
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a convention calls for: `command` of each command line module, `main` of what runs.
@@ -43,52 +43,6 @@ def test_a_public_name_has_one_meaning() -> None:
     assert len(homes) > 1000
     twice = {name: homes[name] for name in homes if len(homes[name]) > 1}
     assert {name: places for name, places in twice.items() if name not in SHARED} == {}
-
-
-def test_wiring_counts_bundles_protocols_and_what_builds_them() -> None:
-    source = """
-class Store:
-    def read(self): ...
-
-class Reads(Protocol):
-    def read(self): ...
-
-class Writes(Protocol):
-    def write(self): ...
-
-class Cache:
-    def read(self): ...
-
-@dataclass
-class Parts:
-    store: Store
-    find: "Callable[[], str]"
-    limit: int = 3
-
-    def describe(self):
-        return self.limit
-
-class Text(str):
-    def render(self): ...
-
-@dataclass
-class Line:
-    first: Text
-    second: Text
-
-@dataclass
-class Hit:
-    text: str
-    source: Parts
-
-def build():
-    return Parts(
-        store=Store(),
-        find=str,
-    )
-"""
-    wiring = measure_wiring([ast.parse(source)])
-    assert wiring == (2 + 2 + 5 + 4, ["Parts"], ["Writes"])
 
 
 GUIDE = ROOT / "docs" / "logs.md"

@@ -1,15 +1,10 @@
 """No two processes hold a lease at once; and the bench that says so would notice if they did."""
 
-import asyncio
 import json
-from collections import Counter
-from random import Random
-from typing import NoReturn
 
 import pytest
 
 from bench import leases
-from bench.disturbing import Group, Trouble
 from bench.terms import NOTE, Term, falls, late, overlaps, steps, terms
 
 
@@ -54,39 +49,6 @@ def test_fences_that_do_not_rise_are_found() -> None:
 def test_rows_written_after_those_of_a_later_holder_are_counted() -> None:
     assert late([1, 1, 2, 2, 5]) == 0
     assert late([1, 2, 1, 1, 3, 2]) == 3
-
-
-async def test_a_server_that_crashed_last_is_started_again() -> None:
-    crashed = asyncio.Event()
-
-    class Crash(Trouble):
-        is_away = False
-
-        def __init__(self) -> None:
-            self.done = Counter()
-
-        async def restart(self) -> None:
-            self.is_away = True
-            crashed.set()
-            await asyncio.sleep(0.05)
-            self.is_away = False
-
-    class Undisturbed(Group):
-        async def led(self, after: float) -> float:
-            return 1.0
-
-        async def disturb(self) -> None:
-            if self.done:
-                await crashed.wait()
-            self.done["kill"] += 1
-
-    async def connect() -> NoReturn:
-        raise AssertionError("nobody is cut off")
-
-    trouble = Crash()
-    await leases.disturbed([Undisturbed("a", [], connect, Random(0))], trouble, 2)
-    assert crashed.is_set()
-    assert not trouble.is_away
 
 
 @pytest.mark.slow

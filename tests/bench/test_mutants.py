@@ -3,7 +3,6 @@
 import argparse
 import ast
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -62,24 +61,6 @@ def test_sigterm_ends_a_bench_in_order() -> None:
         signal.raise_signal(signal.SIGTERM)
     assert (ended.value.code, place.exists()) == (128 + signal.SIGTERM, False)
     assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_tests_that_run_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, copied = tmp_path / "source", tmp_path / "copied"
-    (source / "tests").mkdir(parents=True)
-    copied.mkdir()
-    begun = tmp_path / "begun"
-    hanging = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)\n"
-    (source / "tests" / "test_hanging.py").write_text(hanging)
-    (source / "hanging.py").touch()
-    monkeypatch.setattr(mutants, "ROOT", source)
-    copies = Copies(copied, 1, "")
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(copies.is_noticed, "hanging.py", "", ["test_hanging.py"], 600)
-        while not begun.exists():
-            time.sleep(0.01)
-        copies.end()
-        assert waiting.result()
 
 
 @pytest.mark.slow  # starts pytest four times

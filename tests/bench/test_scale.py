@@ -1,12 +1,11 @@
 """The page on scale shows what is computed, and the computation agrees with what was measured."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench import scale
-from bench.scale import Figures, Prices
+from bench.scale import Figures
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scale.md"
 FIGURES = Figures()
@@ -25,12 +24,6 @@ def test_queries_pass_through_both_measured_sizes() -> None:
     for documents, queries in (FIGURES.small, FIGURES.large):
         assert scale.queries_a_core(FIGURES, documents) * FIGURES.cores == pytest.approx(queries)
     assert scale.queries_a_core(FIGURES, 10**9) < scale.queries_a_core(FIGURES, 10**8)
-
-
-def test_the_cost_of_a_million_headlines_follows_from_their_tokens() -> None:
-    figures = replace(FIGURES, answered=100)
-    prices = Prices(asked=0.5, answered=4)
-    assert scale.million_headlines(figures, prices, 8_000) == 8_000 * 0.5 + 100 * 4
 
 
 @pytest.mark.parametrize(

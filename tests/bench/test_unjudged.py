@@ -11,11 +11,10 @@ from bench.unjudged import (
     Asked,
     Sample,
     choose_gate,
-    compare,
     cross_validate,
     describe,
     read_collections,
-    read_unmatched,
+    share_interval,
 )
 
 ENGLISH = COLLECTIONS[3]
@@ -38,15 +37,10 @@ def test_a_row_counts_silent_answers_and_wrong_hits() -> None:
     assert row["P@3"] == pytest.approx(1 / 6, abs=0.001)
 
 
-def test_the_interval_of_a_difference_holds_its_mean() -> None:
-    ours = [asked(f"q{n}", {"a": 6, "b": 0}, "a" if n % 4 else "b") for n in range(40)]
-    theirs = {our.key: 0.5 for our in ours}
-    said = compare(ours, theirs)
-    assert said is not None
-    mean, low, high = (float(one.strip("[],")) for one in said.split())
-    assert mean == pytest.approx(0.25)
-    assert low < mean < high
-    assert compare(ours, {}) is None
+def test_a_share_is_of_sums_with_an_interval_around_it() -> None:
+    assert share_interval([(1, 2), (3, 3), (0, 1)]) == "0.67 [0.00, 1.00]"
+    assert share_interval([(2, 2)] * 5) == "1.00 [1.00, 1.00]"
+    assert share_interval([(0, 0)]) == "-"
 
 
 def unmatched(number: int, cosine: float) -> Sample:
@@ -68,16 +62,6 @@ def test_no_headline_sets_its_own_gate() -> None:
     answered = cross_validate([*samples, pun])
     assert [each.shown for each in answered[:-1]] == [[]] * 19
     assert answered[-1].shown == ["a"]
-
-
-def test_headlines_that_nothing_can_match_are_read_by_their_lines(tmp_path: Path) -> None:
-    (tmp_path / "headlines").mkdir()
-    lines = [f'{{"title": "Headline {at}", "date": "2024-05-06T10:00"}}' for at in range(10_000)]
-    (tmp_path / "headlines" / "en.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    headlines = read_unmatched(tmp_path, ENGLISH)
-    assert len(headlines) == 46
-    assert headlines[0].headline == f"Headline {headlines[0].qid.removeprefix('u')}"
-    assert not any(headline.matchable for headline in headlines)
 
 
 def test_the_labels_of_the_project_can_be_read() -> None:

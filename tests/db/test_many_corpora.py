@@ -25,7 +25,7 @@ from engine.query.parser import parse_query
 from engine.search import Filters
 from engine.values import Corpus
 from tests.database import Clones, fetch_value, pool_on, wait_for
-from tests.db.loading import START, assert_exact, document, load, load_texts, new_corpus
+from tests.db.loading import START, document, load, load_texts, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors, require_vectors
 from tests.patience import PATIENCE
 
@@ -238,25 +238,6 @@ async def test_four_concurrent_ingests_stay_within_the_lock_limit(many_url: str)
                 await ready.wait()  # nobody lets go of a lock before all have theirs
 
     await asyncio.gather(*map(ingest, range(4)))
-
-
-@pytest.mark.slow  # a database with many corpora
-async def test_concurrent_ingests_leave_exact_statistics(many_url: str) -> None:
-    async with pool_on(many_url) as database:
-        allowed = await fetch_value(database, "SHOW max_locks_per_transaction")
-        assert int(allowed) == 64
-
-        async def ingest(number: int) -> None:
-            corpus = await Corpora(database).get(f"c{number}")
-            documents = Documents(database)
-            await documents.upsert(corpus, TEXTS)
-            await documents.upsert(corpus, [document("0", "snow")])
-            await documents.stitch_threads(corpus)
-            await documents.settle(corpus)
-            await Documents(database).forget(corpus, before=START + timedelta(days=5))
-            await assert_exact(database, corpus)
-
-        await asyncio.gather(*map(ingest, range(10, 14)))
 
 
 async def test_a_session_that_touched_many_corpora_is_replaced(database_url: str) -> None:

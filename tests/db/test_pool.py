@@ -14,7 +14,7 @@ from db import pool
 from db.corpus.corpora import Corpora
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
-from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
+from engine.errors import StorageInterrupted, StorageUnreachable
 from tests.database import CARELESS, execute, fetch_value, pool_on, with_database
 from tests.db.loading import load_texts
 from tests.patience import PATIENCE, until
@@ -184,23 +184,6 @@ async def test_connections_that_died_while_idle_are_replaced(
                 break
             except StorageInterrupted:  # the news had not arrived yet
                 continue
-
-
-async def test_a_transaction_commits_at_its_end_and_not_before(database: Database) -> None:
-    insert = "INSERT INTO corpus (name, kind, language) VALUES ('c', 'tweets', 'simple')"
-    async with database.transaction() as connection:
-        await connection.execute(insert)
-        assert await Corpora(database).list() == []
-    assert len(await Corpora(database).list()) == 1
-
-
-async def test_an_error_in_a_transaction_undoes_it(database: Database) -> None:
-    insert = "INSERT INTO corpus (name, kind, language) VALUES ('c', 'tweets', 'simple')"
-    with pytest.raises(StorageError, match="division by zero"):
-        async with database.transaction() as connection:
-            await connection.execute(insert)
-            await connection.execute("SELECT 1 / 0")
-    assert await Corpora(database).list() == []
 
 
 async def test_connections_are_set_up_alike(database_url: str) -> None:

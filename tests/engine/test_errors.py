@@ -45,19 +45,13 @@ def test_reason_names_type_and_locations_in_one_line() -> None:
     assert "\n" not in said
 
 
-def test_reason_includes_causes() -> None:
+def test_reason_includes_each_cause_once_unless_it_is_suppressed() -> None:
     for function in (fails_again, fails_meanwhile):
         said = explain_error(caught(function))
         assert said.startswith("RuntimeError (")
         assert ", from KeyError (" in said
         assert SECRET not in said
-
-
-def test_reason_omits_suppressed_causes() -> None:
     assert "KeyError" not in explain_error(caught(fails_for_another_reason))
-
-
-def test_circular_causes_are_listed_once() -> None:
     one, two = RuntimeError(), ValueError()
     one.__cause__, two.__cause__ = two, one
     assert explain_error(one) == "RuntimeError (), from ValueError ()"

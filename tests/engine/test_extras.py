@@ -61,7 +61,6 @@ def here(tool: str, **known: object) -> Installation:
             "documents",
             "uv tool install --with cowsay '/src/p[documents,pictures]'",
         ),
-        (here("uv tool"), "pictures", f"uv pip install --python {PYTHON} typst==0.15.2"),
     ],
 )
 def test_the_command_is_that_of_the_tool(installed: Installation, extra: str, command: str) -> None:

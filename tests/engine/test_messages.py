@@ -22,13 +22,10 @@ LARGE = Message("The answer of {host} is longer than {limit:g} MB.", host="a.exa
 REASON = Message("Not judged: {reason}", reason=LARGE)
 
 
-def test_a_message_equals_its_english_text() -> None:
+def test_a_message_equals_its_english_text_and_keeps_what_it_is_made_of() -> None:
     assert LARGE == "The answer of a.example is longer than 2.5 MB."
     assert f"Not judged: {LARGE}" == REASON
     assert f"{Message('{number:,} bytes', number=1234567)}" == "1,234,567 bytes"
-
-
-def test_a_message_keeps_its_template_and_values() -> None:
     assert LARGE.template == "The answer of {host} is longer than {limit:g} MB."
     assert LARGE.values == {"host": "a.example", "limit": 2.5}
     assert REASON.values["reason"] is LARGE
@@ -41,13 +38,10 @@ def test_a_message_is_immutable() -> None:
         LARGE.values["host"] = "x"  # type: ignore[index]
 
 
-def test_a_value_is_never_a_template() -> None:
+def test_a_value_is_text_and_never_a_template() -> None:
     assert Message("It said: {said}", said="{host} {0}") == "It said: {host} {0}"
     assert Message("No {braces} without values.") == "No {braces} without values."
     assert as_message("{host} of a stranger") == "{host} of a stranger"
-
-
-def test_other_values_are_stored_as_text() -> None:
     assert Message("{reason}", reason=OSError("gone")).values == {"reason": "gone"}
 
 

@@ -92,11 +92,9 @@ async def test_many_texts_go_in_portions_where_the_server_wants_it(stack: AsyncE
     [
         (answer({"message": "slow down"}, 429), ModelRateLimited, "asks to slow down"),
         (answer({"message": f"bad {KEY}"}, 401), ModelRefused, "Check RERANK_API_KEY"),
-        (answer({"message": "no credit"}, 402), ModelRefused, "credit is spent"),
         (answer({}, 400), ModelRefused, r"Check rerank.model"),
         (answer({}, 503), ModelUnreachable, "failed"),
         (answer({"results": []}), ModelAnswerInvalid, "no usable scores"),
-        (answer("garbage"), ModelAnswerInvalid, "no usable scores"),
         (slow(), ModelUnreachable, "within 0.2 s"),
     ],
 )
@@ -139,14 +137,11 @@ def test_an_unusable_address_or_key_is_refused_at_once() -> None:
     "content",
     [
         b"",
-        b"[]",
         b"{}",
         b'{"results": [{"index": 0, "relevance_score": "high"}]}',
         b'{"results": [{"index": 1, "relevance_score": 0.5}]}',
-        b'{"results": [0.5]}',
         b'[{"index": 0, "score": null}]',
         b'[{"index": 0, "score": 1e999}]',
-        b'[{"score": 0.5}]',
     ],
 )
 def test_incomplete_scores_are_rejected(content: bytes) -> None:

@@ -41,16 +41,13 @@ def test_similarity_means_the_same_for_models_whose_cosines_lie_elsewhere() -> N
         assert scale.calibrate(scale.same) == 1
     halfway = (E5.mean + E5.deviation + E5.same) / 2
     assert E5.calibrate(halfway) == pytest.approx(0.5)
+    assert Scale(mean=0.9, deviation=0.1, same=0.95).calibrate(0.99) == 0
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
 def test_similarity_is_within_bounds_and_keeps_the_order(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert 0 <= E5.calibrate(low) <= E5.calibrate(high) <= 1
-
-
-def test_a_model_that_tells_nothing_apart_finds_nothing_alike() -> None:
-    assert Scale(mean=0.9, deviation=0.1, same=0.95).calibrate(0.99) == 0
 
 
 def test_a_document_prefix_makes_another_space() -> None:

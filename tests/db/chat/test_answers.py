@@ -197,15 +197,6 @@ def questions(database: Database) -> Questions:
     return Questions(database)
 
 
-async def test_a_model_answer_is_loaded_as_it_was_stored(database: Database) -> None:
-    answers = ModelAnswers(database)
-    await answers.put("key", ANSWER, now=NOW)
-    await answers.put("silent", ModelAnswer(claims=()), now=NOW)
-    assert await answers.get("key") == ANSWER
-    assert await answers.get("silent") == ModelAnswer(claims=())
-    assert await answers.get("other") is None
-
-
 async def test_an_objection_of_the_check_is_stored_with_its_reason(database: Database) -> None:
     why = Message("No cited source holds the number {words}.", words="9")
     objection = Objection(text="It is 9.", why=why)

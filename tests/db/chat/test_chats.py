@@ -80,19 +80,14 @@ async def test_only_settings_are_updated(database: Database) -> None:
     assert await meet(chats) == changed
 
 
-async def test_a_chat_that_speaks_is_active_again(database: Database) -> None:
-    chats = Chats(database)
-    await meet(chats)
-    await chats.set_active("test", "1", active=False)
-    assert (await meet(chats)).active
-
-
-async def test_a_chat_may_be_active_again_before_it_speaks(database: Database) -> None:
+async def test_a_chat_may_be_active_again_and_is_once_it_speaks(database: Database) -> None:
     chats = Chats(database)
     await meet(chats)
     for active in (False, True):
         await chats.set_active("test", "1", active=active)
         assert await fetch_value(database, "SELECT active FROM chat") is active
+    await chats.set_active("test", "1", active=False)
+    assert (await meet(chats)).active
 
 
 async def test_activating_an_unknown_chat_does_not_create_it(database: Database) -> None:

@@ -45,22 +45,11 @@ async def only_id(groups: Groups) -> int:
     return group.id
 
 
-async def test_a_corpus_without_groups_has_no_glossary_version(
-    database: Database, corpus: Corpus
-) -> None:
-    assert corpus.glossary == 0
-    assert not await Glossaries(database).of(corpus)
-
-
-async def test_a_group_of_a_corpus_holds_there_alone(database: Database, corpus: Corpus) -> None:
+async def test_a_group_holds_in_one_corpus_or_in_all(database: Database, corpus: Corpus) -> None:
     await load_texts(database, "two", TEXTS, "english")
     assert await Groups(database).add(corpus, ("auth", "authentication"), now=NOW)
     assert await aliases(database, "auth") == ("authentication",)
     assert await aliases(database, "auth", "two") == ()
-
-
-async def test_a_global_group_holds_everywhere(database: Database, corpus: Corpus) -> None:
-    await load_texts(database, "two", TEXTS, "english")
     await Groups(database).add(None, ("Fed", "Federal Reserve"), now=NOW)
     assert await aliases(database, "fed") == ("Federal Reserve",)
     assert await aliases(database, "fed", "two") == ("Federal Reserve",)

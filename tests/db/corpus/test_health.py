@@ -37,7 +37,6 @@ async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Da
     ("damage", "said"),
     [
         ("UPDATE corpus SET documents = 4", "3 documents and 12 tokens, kept as 4 and 12"),
-        ("UPDATE corpus SET tokens = 11", "3 documents and 12 tokens, kept as 3 and 11"),
         ("UPDATE corpus SET empty = 1", "0 documents without words, kept as 1"),
         (
             "UPDATE lexeme SET document_frequency = 9 WHERE lexeme = 'canal'",
@@ -50,7 +49,6 @@ async def test_statistics_stay_exact_after_changes_seen_by_triggers(database: Da
         ),
         ("UPDATE lexeme SET max_tf = 2 WHERE lexeme = 'ship'", "1 lexemes with wrong figures"),
         ("UPDATE corpus_language SET documents = 2", "1 languages with a wrong count"),
-        ("DELETE FROM corpus_language", "1 languages with a wrong count"),
         (
             "UPDATE corpus SET documents = 0; DELETE FROM lexeme WHERE lexeme = 'a'",
             "3 documents and 12 tokens, kept as 0 and 12; 1 lexemes with wrong figures",

@@ -12,7 +12,7 @@ from db.corpus.health import Reindexing, statistics_differ
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.search import Filters
-from engine.values import Corpus, Flag, Kind
+from engine.values import Corpus, Kind
 from tests.database import fetch_value, run_sql
 from tests.db.loading import START, assert_exact, document, load, load_texts
 
@@ -59,11 +59,15 @@ def test_libraries_and_long_texts_have_postings() -> None:
     assert not has_postings(Kind.TWEETS, average_length=20)
 
 
-async def test_a_library_has_postings_from_its_first_document(database: Database) -> None:
+async def test_a_library_has_postings_as_long_as_it_is_there(database: Database) -> None:
     corpus = await library(database)
     assert corpus.postings
     assert await assert_postings_agree(database, corpus) == 4 + 4 + 1 + 1
     assert await found(database, corpus, "canal") == ["4", "1", "0"]
+    assert await Corpora(database).drop("lib") == len(TEXTS)
+    assert not await has_table(database, corpus)
+    assert await fill(database, corpus) == []
+    assert await Postings(database).count_differences(corpus) == 0
 
 
 async def test_tweets_have_no_postings(database: Database) -> None:
@@ -115,16 +119,6 @@ async def test_ingest_stitching_and_forgetting_keep_postings_exact(database: Dat
     await documents.settle(corpus)
     await assert_exact(database, corpus)
     assert await Documents(database).forget(corpus, before=START.replace(day=3))
-    await assert_exact(database, corpus)
-
-
-async def test_concurrent_writers_keep_postings_exact(database: Database) -> None:
-    corpus, documents = await library(database), Documents(database)
-    batches = [
-        [document(f"{n % 4}-{i}", f"canal ship {n} {i}", flags=Flag.NONE) for i in range(20)]
-        for n in range(8)
-    ]
-    await asyncio.gather(*(documents.upsert(corpus, batch) for batch in batches))
     await assert_exact(database, corpus)
 
 
@@ -212,14 +206,6 @@ async def test_an_empty_corpus_without_postings_gets_its_table(database: Databas
     assert await fill(database, await Corpora(database).get("lib")) == []
     assert (await library(database)).postings
     assert await assert_postings_agree(database, corpus) == 10
-
-
-async def test_dropping_the_corpus_drops_them(database: Database) -> None:
-    corpus = await library(database)
-    assert await Corpora(database).drop("lib") == len(TEXTS)
-    assert not await has_table(database, corpus)
-    assert await fill(database, corpus) == []
-    assert await Postings(database).count_differences(corpus) == 0
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,8 @@ async def test_reindexed_texts_equal_newly_stored_ones(database: Database) -> No
     assert corpus.is_outdated
     assert await Reindexing(database).rest(corpus) == len(TEXTS)
     assert await everything(database, corpus) == (len(TEXTS), 6)
-    await assert_as_new(database, corpus)
-
-
-async def test_a_second_reindexing_does_nothing(database: Database) -> None:
-    corpus = await old(database)
-    await everything(database, corpus)
     assert await everything(database, corpus) == (0, 0)
+    await assert_as_new(database, corpus)
     assert await Reindexing(database).rest(await Corpora(database).get("old")) == 0
 
 

@@ -27,16 +27,12 @@ def another_process_gets(path: Path) -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
-def test_a_shared_lock_admits_others_who_share(tmp_path: Path) -> None:
+def test_a_shared_lock_admits_others_who_share_and_an_exclusive_one_nobody(tmp_path: Path) -> None:
     lock = FileLock(tmp_path / "lock")
     assert lock.acquire(shared=True)
     assert another_process_gets(lock.path) == ["True", "False"]
     lock.release()
     assert another_process_gets(lock.path) == ["True", "True"]
-
-
-def test_an_exclusive_lock_admits_nobody(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "lock")
     assert lock.acquire()
     assert another_process_gets(lock.path) == ["False", "False"]
     lock.release()

@@ -20,7 +20,7 @@ import pytest
 
 from db.embedded import server as server_module
 from db.embedded.cluster import GATE_LOCK
-from db.embedded.os_user import Binaries, find_binaries, server_account
+from db.embedded.os_user import Binaries, find_binaries
 from db.embedded.postmaster import PID_FILE, State, observe_server
 from db.embedded.server import EmbeddedServer, FileLock, mapped_os_errors
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
@@ -314,23 +314,6 @@ class TestCrashes:
         # The orphaned initdb may write a little longer; every start cleans up after it.
         await until(lambda: start_and_stop(new_dir) and not list(new_dir.glob("postgres.new-*")))
 
-    @pytest.mark.needs("sleep")
-    def test_a_stale_pid_that_now_is_another_process_is_no_hindrance(self, data_dir: Path) -> None:
-        account = server_account([data_dir / "postgres"])
-        owner = account.uid if account else None
-        with subprocess.Popen(["sleep", "60"], cwd="/", user=owner) as stranger:
-            leave_pid_file(data_dir, f"{stranger.pid}\n{data_dir}/postgres\n1\n5432\n")
-            with careless(data_dir):
-                assert postmaster_pid(data_dir) != stranger.pid
-            assert stranger.poll() is None
-            stranger.kill()
-
-    @pytest.mark.parametrize("damage", ["", "\0\0\0\0", "what\nis\nthis\n"])
-    def test_a_damaged_pid_file_is_no_hindrance(self, data_dir: Path, damage: str) -> None:
-        leave_pid_file(data_dir, damage)
-        with careless(data_dir):
-            assert state(data_dir) is State.READY
-
     def test_a_server_that_dies_at_its_start_is_one_clear_line(self, data_dir: Path) -> None:
         (data_dir / "postgres" / "global" / "pg_control").write_bytes(b"\0" * 8192)
         with pytest.raises(
@@ -415,14 +398,6 @@ async def crash_a_process(url: str) -> None:
     await asyncio.sleep(0.05)  # into the recovery
 
 
-def leave_pid_file(data_dir: Path, text: str) -> None:
-    path = data_dir / "postgres" / PID_FILE
-    path.write_text(text)
-    shutil.copystat(path.with_name("PG_VERSION"), path)
-    owner = path.with_name("PG_VERSION").stat()
-    os.chown(path, owner.st_uid, owner.st_gid)
-
-
 @pytest.mark.slow
 class TestCopies:
     async def test_a_copy_of_a_running_server_is_refused_without_affecting_the_original(
@@ -462,17 +437,6 @@ class TestCopies:
         data_dir.rename(moved)
         with careless(data_dir), careless(moved) as server:  # a new one where the old one was
             assert await ask(server.url(), "SELECT 1") == 1
-
-    async def test_a_server_is_shared_through_links(
-        self, data_dir: Path, server_folder: Path
-    ) -> None:
-        elsewhere, link = server_folder / "disk", server_folder / "link"
-        (data_dir / "postgres").rename(elsewhere)
-        (data_dir / "postgres").symlink_to(elsewhere)
-        link.symlink_to(data_dir)
-        with careless(data_dir), careless(link):
-            assert state(data_dir) is State.READY
-        assert state(data_dir) is State.ABSENT
 
 
 class TestOwners:
@@ -619,7 +583,6 @@ class TestPlaces:
         [
             ("17", "written by PostgreSQL 17"),
             ("", "no intact"),
-            ("\0", "no intact"),
             (None, "no i"),
         ],
     )
@@ -656,21 +619,6 @@ class TestPlaces:
             assert not list((server_folder / "d").glob("postgres*/"))
         finally:
             subprocess.run(["umount", str(server_folder)], check=True)
-
-    @root_only
-    def test_root_leaves_the_folders_above_as_they_are(self, server_folder: Path) -> None:
-        closed, listed = server_folder / "closed", server_folder / "closed" / "listed"
-        listed.mkdir(parents=True)
-        closed.chmod(0o700)
-        with pytest.raises(StorageRights, match=f"chmod o\\+x {closed}$"):
-            careless(listed / "d").acquire()
-        assert stat.S_IMODE(closed.stat().st_mode) == 0o700
-        assert not (listed / "d" / "postgres").exists()
-        closed.chmod(0o701)
-        listed.chmod(0o751)
-        with careless(listed / "d"):
-            assert stat.S_IMODE(listed.stat().st_mode) == 0o751
-            assert (listed / "d" / "postgres").stat().st_uid != 0
 
     @root_only
     async def test_root_runs_programs_that_lie_in_its_home(

@@ -100,10 +100,6 @@ async def test_a_day_ends_at_midnight_of_utc(database: Database) -> None:
     assert [usage[BudgetSource.WEB].prompt_tokens for usage in spent] == [1, 110, 1000]
 
 
-async def test_a_day_without_calls_has_no_spending(database: Database) -> None:
-    assert await Ledger(database).spent(NOW.date()) == {}
-
-
 async def test_spending_is_summed_per_source(database: Database) -> None:
     ledger = Ledger(database)
     for source, tokens in (

@@ -23,16 +23,12 @@ PAGE = FetchedPage(
 BARE = FetchedPage(url="https://e.org/", title=None, text="x", fetched_at=NOW)
 
 
-async def test_a_page_comes_back_as_it_went_in(database: Database) -> None:
+async def test_a_page_comes_back_as_it_went_in_last(database: Database) -> None:
     pages = WebPages(database)
     for address, page in {"https://e.org/a": PAGE, "https://e.org/b": BARE}.items():
         await pages.put(address, page)
         assert await pages.get(address) == page
     assert await pages.get("https://e.org/c") is None
-
-
-async def test_a_newer_page_takes_the_place_of_an_older_one(database: Database) -> None:
-    pages = WebPages(database)
     await pages.put("https://e.org/a", PAGE)
     newer = replace(BARE, fetched_at=NOW + DAY)
     await pages.put("https://e.org/a", newer)

@@ -2,10 +2,9 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +18,7 @@ from engine.corpora import Document
 from engine.query.filters import combine_conditions
 from engine.query.find import Finder
 from engine.query.parser import parse_query
-from engine.query.query import Phrase, Plan, Unit, Word, list_units, plan_query
+from engine.query.query import Plan, list_units, plan_query
 from engine.query.results import QueryAnswer
 from engine.search import order_by_date
 from engine.text.clean import make_searchable
@@ -105,57 +104,43 @@ def ids(found: QueryAnswer) -> list[str]:
     ("query", "expected"),
     [
         ("wall", {"wall", "walls", "street", "great", "the"}),
-        ("walls", {"wall", "walls", "street", "great"}),  # Spanish stems "walls" otherwise
         ("the wall", {"wall", "walls", "street", "great", "the"}),
         ("wall -street", {"wall", "walls", "great", "the"}),
         ('"wall street"', {"street"}),
-        ('"street wall"', set()),
         ('wall -"wall street"', {"wall", "walls", "great", "the"}),
         ("wall china OR street", {"street", "great"}),
         ("pared OR street", {"pared", "street"}),
-        ('"wall of china"', {"great"}),
         ('"great wall"', {"great"}),
         ("casas", {"casas", "casa"}),
         ("casa -bonita", {"casas"}),
         ("state-run", {"plain"}),
         ("us", set()),
-        ("US", {"plain"}),
         ("U.S.", {"plain"}),
         ("9/11", {"plain"}),
-        ("(wall | pared) & !(street)", set()),
         ("wall from:ANA", {"walls"}),
         ("wall -from:@ana", {"wall", "street", "great", "the"}),
-        ("from:ana from:ben", {"walls", "pared"}),
         ("lang:es wall", {"the"}),
-        ("lang:spanish -lang:en wall", {"the"}),
         ("-lang:es wall", {"wall", "walls", "street", "great"}),
         ("lang:en media", {"plain"}),  # the corpus' own language
         ("is:repost", {"street"}),
-        ("wall -is:repost -from:ana", {"wall", "great", "the"}),
         ("has:media", {"street"}),
         ("platform:telegram", {"wall", "pared"}),
         ("-platform:TELEGRAM wall", {"walls", "street", "great", "the"}),
         ("role:user", {"street"}),
-        ("-role:user wall", {"wall", "walls", "great", "the"}),
         ('thread:"T 1"', {"walls"}),
         ("thread:t1", {"pared"}),
         ("-thread:t1 pared", set()),
         ("#maga", {"wall", "street"}),
-        ("#maga tag:border", {"wall"}),
         ("#maga -#border", {"street"}),
         ("@ben", {"walls"}),
-        ("-@ben wall", {"wall", "street", "great", "the"}),
-        ("min:5", {"wall", "walls"}),
         ("min:5 -min:100", {"wall"}),
         ("before:2010-01-04", {"wall", "walls"}),
         ("-before:2010-01-04 after:2010-01-04 before:2010-01-05", {"street"}),
         ("on:2010-01-04", {"street"}),
-        ("on:2010-01-04+05:00", {"street"}),
         ("on:2010-01-04-05:00", {"great"}),  # midnight of the 5th in UTC
         ("-on:2010-01-04 wall", {"wall", "walls", "great", "the"}),
         ("in:mixed pared", {"pared"}),
         ("xyzzyq", set()),
-        ("wall xyzzyq", set()),
         ("wall OR xyzzyq -street", {"wall", "walls", "great", "the"}),
     ],
 )
@@ -170,14 +155,9 @@ async def test_a_query_finds_the_expected_documents(
     [
         ("wall", Plan.RANKED),
         ("xyzzyq", Plan.RANKED),
-        ("wall from:ana", Plan.RANKED),
         ("from:ana", Plan.NEWEST),
         ("-wall", Plan.NEWEST),
-        ("http://a.example/b from:ana", Plan.NEWEST),
-        ("in:mixed", Plan.NEWEST),
         ("", Plan.NOTHING),
-        ("& | !", Plan.NOTHING),
-        ("http://a.example/b", Plan.NOTHING),
         ("-http://a.example/b", Plan.NOTHING),
     ],
 )
@@ -295,39 +275,6 @@ class TestLimits:
         assert (await ask(database, f"{long} OR wall")).counts.passing == 5
 
 
-class TestAliases:
-    ALIASES: ClassVar[dict[Unit, Sequence[tuple[Unit, float]]]] = {
-        Word("pared"): [(Word("wall"), 0.5), (Phrase("casa bonita"), 0.5)]
-    }
-
-    async def found(self, database: Database, text: str) -> QueryAnswer:
-        corpus, query = await Corpora(database).get("mixed"), parse_query(text)
-        expanded = query.expand_aliases(lambda unit: self.ALIASES.get(unit, ()))
-        return await Finder(DialectIndex(database)).find(corpus, query, expanded=expanded)
-
-    async def test_an_alias_is_found_and_named(self, database: Database) -> None:
-        found = await self.found(database, "pared -street")
-        assert set(ids(found)) == {"pared", "wall", "walls", "great", "the", "casa"}
-        assert str(found.query) == "pared -street"
-        assert str(found.expanded) == '(pared | wall | "casa bonita") -street'
-        named = {
-            hit.document.candidate.external_id: [(m.term, m.alias_of) for m in hit.matched]
-            for hit in found.hits
-        }
-        assert named["pared"] == [("pared", None)]
-        assert named["walls"] == [("wall", "pared")]
-        assert named["casa"] == [('"casa bonita"', "pared")] * 2
-
-    async def test_an_alias_weighs_less_than_the_word_itself(self, database: Database) -> None:
-        literal = {
-            h.document.candidate.external_id: h.score for h in (await ask(database, "wall")).hits
-        }
-        for hit in (await self.found(database, "pared")).hits:
-            score = literal.get(hit.document.candidate.external_id)
-            if score is not None and hit.score is not None:
-                assert hit.score == pytest.approx(score / 2)
-
-
 async def test_the_answered_message_is_matched_as_a_separate_field(database_url: str) -> None:
     async with pool_on(database_url) as opened:
         corpus = await load(
@@ -373,7 +320,6 @@ def test_each_plan_and_lexeme_count_has_one_statement() -> None:
         ("before:2010-01-03 storm", ["1"]),
         ("after:2010-01-03 storm", ["2", "3"]),
         ("-before:2010-01-03 storm", ["2", "3"]),
-        ("-after:2010-01-03 storm", ["1"]),
         ("on:2010 storm", ["1", "2", "3"]),
         ("-on:2010-01-03 storm", ["1", "3", "none"]),  # nobody knows that it is of that day
         ("-rain", ["3", "2", "1", "none"]),

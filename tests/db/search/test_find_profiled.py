@@ -100,16 +100,6 @@ async def test_a_small_pool_gives_the_same_results_as_ranking_everything(
     assert all(hit.document.engagement == 900 for hit in few.hits)
 
 
-async def test_the_pool_grows_until_enough_are_distinct(database: Database) -> None:
-    same = [document(str(n), "coffee with milk", day=n) for n in range(120)]
-    other = [document(f"o{n}", f"coffee {'bread ' * (n + 3)} {n}", day=-n) for n in range(10)]
-    await fill(database, "c", Kind.SOCIAL, [*same, *other])
-    found = await find(database, WORDS_ALONE, "coffee", pool=5)
-    assert len(found.hits) == 7
-    left_out = found.counts.fetched - found.counts.distinct
-    assert sum(hit.alike for hit in found.hits) == left_out > 20
-
-
 async def test_hits_carry_both_the_profile_score_and_bm25(database: Database) -> None:
     await fill(database, "c", Kind.SOCIAL, documents())
     found = await find(database, LIKED, "coffee tea")

@@ -103,23 +103,13 @@ async def test_concurrent_processes_embed_each_text_once_and_update_the_index_on
     assert sum(one.embedded for one in filled) == len(TEXTS)
     assert min(one.embedded for one in filled) > 0
     assert {one.vectors for one in filled} == {len(TEXTS)}
+    for one in running:
+        assert one.shown == sorted(one.shown)
+        assert one.shown[-1] == (len(TEXTS), len(TEXTS))
     assert Counting.settled == 1
     assert sum(bool(one.model.queries) for one in running) == 1  # the scale, too
     await Process(embeddings, corpus).fill()
     assert await leases(database) == [f"embed {corpus.id} 1 {SETTLING}"]  # none of the ranges
-
-
-async def test_progress_counts_the_work_of_all_processes(database: Database) -> None:
-    corpus = await load_texts(database, "c", TEXTS)
-    embeddings = Embeddings(database, times=LeaseTimes(renewal=0.05))
-    running, begin = [Process(embeddings, corpus) for _ in range(2)], asyncio.Barrier(2)
-    for one in running:
-        one.model.begin = begin
-    await asyncio.gather(*(one.fill() for one in running))
-    for one in running:
-        assert one.shown == sorted(one.shown)
-        assert one.shown[-1] == (len(TEXTS), len(TEXTS))
-        assert len(one.model.documents) < len(TEXTS)
 
 
 async def test_the_range_of_a_killed_process_is_taken_over(database: Database) -> None:

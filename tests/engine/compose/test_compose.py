@@ -155,7 +155,6 @@ async def test_a_reranker_orders_passages_and_its_failure_is_reported(bench: Ben
 # What each bad sentence of a writer comes to. The check says that all of them are supported.
 BAD = {
     "Coffee prices rose by 41 % in 2011 [1].": "number 41 %",
-    "Coffee prices rose by 14 % in 2012 [1].": "number 2012",
     "On 29 March 2011 coffee prices rose [1].": "date 29 March 2011",
     "“Coffee will kill us all”, she wrote [1].": "quotation “Coffee will kill us all”",
     "Coffee prices rose “by 14 % in 2011 [1].": "quotation",
@@ -217,11 +216,9 @@ async def test_a_tweet_too_long_is_repaired_once_then_cut_at_a_sentence(bench: B
 FAULTS: dict[str, Step] = {
     "dead": dropped,
     "500": failure(500),
-    "429": failure(429, headers={"Retry-After": "60"}),
     "garbage": answer("I'd rather not."),
     "other JSON": answer('{"answer": 42, "facts": 3, "variants": "x", "checks": {}, "gaps": 1}'),
     "numbers for texts": answer('{"facts": [1], "variants": [[1]], "checks": [2], "gaps": [3]}'),
-    "empty": answer(""),
     "slow": slow(30, answer("{}")),
     "endless": endless,
 }
@@ -372,14 +369,6 @@ async def test_a_budget_exhausted_midway_skips_the_model_check(bench: Bench) -> 
     assert bench.ledger.under_way == {}
 
 
-async def test_equal_inputs_give_equal_prompts(bench: Bench) -> None:
-    await bench.compose()
-    first = [asked.prompt for asked in bench.server.requests]
-    bench.server.requests.clear()
-    await bench.compose()
-    assert [asked.prompt for asked in bench.server.requests] == first
-
-
 async def test_a_draft_in_the_wrong_language_is_requested_again_then_reported(bench: Bench) -> None:
     english = "The prices of coffee rose by 14 % and it was the frost that did this [1]."
     spanish = "Los precios del café subieron un 14 % por la helada que hubo en el país [1]."
@@ -401,7 +390,6 @@ async def test_a_draft_in_the_wrong_language_is_requested_again_then_reported(be
     ("language", "said", "held"),
     [
         ("es", "El parque va a ser de la provincia [1].", "El parque va a ser de la provincia."),
-        ("pl", "Urząd ukarał 30 kapitanów [1].", "Urząd ukarał 30 kapitanów, który nie był tam."),
         ("pt", "O preço dos barcos das ilhas não mudou [1].", "O preço das ilhas não é o do mar."),
     ],
 )

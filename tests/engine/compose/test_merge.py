@@ -71,8 +71,6 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
         ("Write a tweet about coffee prices", "coffee prices"),
         ("write me a short thread on the euro", "the euro"),
         ("Escribe un tuit sobre la inflación", "la inflación"),
-        ("Redacta un hilo acerca de los trenes", "los trenes"),
-        ("A tweet about rain", "rain"),
         ("Coffee prices", "Coffee prices"),
         ("Writers of the year", "Writers of the year"),
         ("Write", "Write"),

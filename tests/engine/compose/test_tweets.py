@@ -26,23 +26,11 @@ NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
         ("http://test.co", 23),
         ("285 chars" + "-xxxxxxxxxx" * 25 + "-", 285),
         ("285 chars- http://www.twitter.com/jack " + "xxxxxxxxxx-" * 24, 299),
-        ("xxxxxxxxxx-" * 24 + " http://www.twitter.com/jack ", 289),
-        ("https://www.twitter.com/aloha " * 10, 240),
         (POEM, 320),
-        ("😷" * 160, 320),
-        (f"the{POEM}", 323),
-        ("A\u0301B", 2),
         ("A\ufb2c", 4),
         ("282 chars" + "-xxxxxxxxxx" * 24 + "-xxxxxA\u0301x", 281),
         (f"H🐱☺{FAMILY}", 7),
-        ("😷👾😡🔥💩", 10),
         ("🙋🏽👨\u200d🎤", 4),
-        (
-            "This is a tweet with general punctuation characters: "
-            "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b "
-            "‐ ‑ ‒ – — ― ‖  ‗ ‘ ’ ‚ ‛ “ ” „ ‟ ′ ″ ‴ ‵ ‶ ‷",
-            110,
-        ),
         (
             "Long url with invalid domain labels and a short url: "
             f"{NO_DOMAIN} {NO_DOMAIN} {NO_DOMAIN} https://validurl.com",
@@ -50,18 +38,13 @@ NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
         ),
         ("randomurl" * 7 + "s.com", 68),
         (f"{KANA * 12} http://{KANA * 5}あいう.com", 358),
-        (f"{KANA * 12} http://{KANA * 5}あい.com", 264),
-        (FAMILY * 140, 280),
         ("1\u20e3", 2),
         (f"Unicode 10.0 emoji: 🤪; 🧕; 🧕🏾; {ENGLAND}", 34),
-        ("Unicode 9.0 emoji: 🤠; 💃; 💃🏾", 29),
         # The links in its cases of what is one: 23 each, and the rest as it stands.
         ("foo.com foo.net foo.org foo.edu foo.gov", 5 * 23 + 4),
         ("MLB.tv vine.co twitch.tv t.co", 4 * 23 + 3),
         ("twitter.jp日本語it.so中国語foo.jp it.so foo.jp", 5 * 23 + 14),
-        ("example.com/path/index.html中国語", 23 + 6),
         ("Email me at name.al-lastname@foo.com", 36),
-        ("john.doe.gov@mail.com", 21),
         ("http://t.co/pbY2NfTZ's website", 23 + 10),
         ("https://twitter.vermögensberatung", 23),
         ("http://test.-twitter.com", 24),
@@ -73,7 +56,6 @@ NO_DOMAIN = "https://" + "somesuperlongurl" * 249 + ".com/foo"
         ("It fell.It rose. See engine.py, node.js", 3 + 23 + 11 + 23 + 9),
         ("my_site.github.io", 3 + 23),
         ("example.com?page=2", 23 + 7),
-        ("http://localhost/index.html", 27),
         ("A © and a ©\ufe0e", 4 + 7 + 3),
         ("cut off: https://t.co/…", 9 + 23 + 2),
         ("see https://example.org/" + "x" * 4000, 4 + 23),
@@ -106,14 +88,10 @@ def test_sentences_are_read_with_their_citations() -> None:
         (["1/2 Coffee is dear.", "2/2 Tea is not."], ["Coffee is dear.", "Tea is not."]),
         (["(1/3) coffee", "2/3: tea"], ["coffee", "tea"]),  # the third holds the sources
         (["1/ Coffee", "2/ Tea", "3/ Milk"], ["Coffee", "Tea", "Milk"]),
-        (["1/5 Coffee is dear."], ["Coffee is dear."]),  # cut off after it
-        (["1/1 “Coffee”"], ["“Coffee”"]),
         (["**1/2** coffee", "2/2 tea"], ["** coffee", "tea"]),
         (["9/11 changed us.", "24/7 is long."], ["9/11 changed us.", "24/7 is long."]),
         (["1/3 of the harvest is lost."], ["1/3 of the harvest is lost."]),
-        (["1/3 of it", "2/5 of that"], ["1/3 of it", "2/5 of that"]),
         (["2/2 Tea", "1/2 Coffee"], ["2/2 Tea", "1/2 Coffee"]),
-        (["Coffee", "2/1 Odds"], ["Coffee", "2/1 Odds"]),
         (["1/2021 was cold"], ["1/2021 was cold"]),
     ],
 )  # fmt: skip
@@ -187,7 +165,6 @@ def test_sources_of_a_library_tell_where_in_it_and_repeat_no_title() -> None:
         ('{"variants": [{"tweets": ["A [1].", "Sources: [1] x"]}]}', [["A. [1]"]]),
         ('{"language": "en", "variants": [{"tweets": ["A [1]."]}, {"twe', [["A. [1]"]]),
         ('{"variants": [{"tweets": ["1/2 A [1].", 7, "2/2 B [1]."]}]}', [["A. [1]", "B. [1]"]]),
-        ('{"variants": [{"tweets": ["9/11 was a day [1]."]}]}', [["9/11 was a day. [1]"]]),
         ('{"variants": [{"tweets": [1, null, {}]}, 7]}', []),
     ],
 )

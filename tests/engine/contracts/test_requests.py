@@ -51,15 +51,12 @@ def test_a_date_range_includes_both_days() -> None:
     )
 
 
-def test_a_field_overrides_conflicting_filters_in_the_query() -> None:
+def test_a_field_overrides_filters_of_the_query_that_conflict() -> None:
     """Otherwise posts of a platform would be mixed in that the field leaves out."""
     query = SocialSearch(query="ai platform:x -platform:linkedin", platform="mastodon").to_query()
     assert combine_conditions(query.filters).platforms == ("mastodon",)
     assert combine_conditions(query.filters).not_platforms == ("linkedin",)
     assert query.notices == ("Left out, for a field goes before it: platform:x.",)
-
-
-def test_a_filter_equal_to_the_field_is_no_conflict() -> None:
     query = SocialSearch(query="ai platform:x", platform="x").to_query()
     assert (str(query), query.notices) == ("ai platform:x", ())
 

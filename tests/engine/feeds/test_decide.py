@@ -84,14 +84,11 @@ def test_a_feed_is_asked_for_as_a_whole_once_a_day() -> None:
     assert validators_of(KNOWN, now=NOW) == {}
 
 
-def test_an_etag_that_stays_while_news_come_is_remarked_on() -> None:
+def test_an_etag_or_guids_that_mean_nothing_are_remarked_on() -> None:
     same, other = after(KNOWN, read(ENTRY, ETag='"a"')), after(KNOWN, read(ENTRY, ETag='"b"'))
     assert "ETag" in str(find_remark(KNOWN, same, reused=0, stored=1))
     assert find_remark(KNOWN, same, reused=0, stored=0) is None
     assert find_remark(KNOWN, other, reused=0, stored=1) is None
-
-
-def test_guids_that_stand_over_several_news_are_remarked_on() -> None:
     shared = replace(after(KNOWN, read(ENTRY)), guids_shared=True)
     for decision, reused in ((shared, 0), (after(KNOWN, read(ENTRY)), 1)):
         assert "same guid" in str(find_remark(KNOWN, decision, reused=reused, stored=1))
@@ -266,7 +263,7 @@ def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
 
 @pytest.mark.parametrize(
     ("failures", "hours", "is_reported"),
-    [(2, 24, True), (1, 24, False), (2, 23.9, False), (2, 25, True)],
+    [(2, 24, True), (1, 24, False), (2, 23.9, False)],
 )
 def test_a_feed_is_reported_after_three_failures_over_a_full_day(
     failures: int, hours: float, is_reported: bool
@@ -294,7 +291,6 @@ HALF_HOURLY = PollingSettings(interval_minutes=30)
         ({}, None, 30 * MINUTE),
         ({}, 5 * MINUTE, 30 * MINUTE),  # nobody makes it come more often
         ({}, 2 * HOUR, 2 * HOUR),
-        ({}, 90 * DAY, DAY / (1 + SPREAD)),
         ({"Cache-Control": "public, max-age=7200"}, None, 2 * HOUR),
         ({"cache-control": "max-age=7200", "age": "3600"}, None, HOUR),
         ({"cache-control": "max-age=7200", "age": "9999"}, None, 30 * MINUTE),
@@ -302,10 +298,8 @@ HALF_HOURLY = PollingSettings(interval_minutes=30)
         ({"cache-control": "s-maxage=7200"}, None, 30 * MINUTE),  # for shared caches
         ({"cache-control": "no-cache"}, None, 30 * MINUTE),
         ({"cache-control": "max-age=99999999999999999"}, None, DAY / (1 + SPREAD)),
-        ({"cache-control": "max-age=-5"}, None, 30 * MINUTE),
         ({"expires": "Sun, 22 Nov 2026 15:00:00 GMT"}, None, 3 * HOUR),
         ({"expires": "Sun, 22 Nov 2026 09:00:00 GMT"}, None, 30 * MINUTE),
-        ({"expires": "0"}, None, 30 * MINUTE),
         ({"expires": "Fri, 31 Dec 9999 23:59:59 -2300"}, None, 30 * MINUTE),  # past all dates
         (  # the server's clock is a year behind
             {"expires": "Sat, 22 Nov 2025 15:00:00 GMT", "date": "Sat, 22 Nov 2025 13:00:00 GMT"},
@@ -331,10 +325,7 @@ def test_the_longest_wait_applies(headers: dict[str, str], ttl: float | None, wa
         (2, None, HOUR),
         (4, None, 4 * HOUR),
         (7, None, DAY),
-        (10_000, None, DAY),
-        (1, "10800", 3 * HOUR),
         (3, "60", 2 * HOUR),
-        (1, "999999", DAY),
     ],
 )
 def test_failures_double_the_wait_to_a_day(failures: int, asked: str | None, wait: float) -> None:

@@ -96,10 +96,8 @@ async def test_a_page_named_as_a_feed_leads_no_further(web: WebServer, lookup: F
         (" <http://e.org/feed> ", "http://e.org/feed"),
         ("e.org/feed", "https://e.org/feed"),
         ("e.org:8080/feed", "https://e.org:8080/feed"),
-        ("127.0.0.1:80", "https://127.0.0.1:80"),
         ("feed://e.org/feed", "https://e.org/feed"),
         ("FEED:http://e.org/feed", "http://e.org/feed"),
-        ("feed:https://e.org/feed", "https://e.org/feed"),
     ],
 )
 def test_an_address_may_lack_its_scheme(written: str, address: str) -> None:
@@ -175,9 +173,7 @@ def test_a_page_names_its_feeds_in_order() -> None:
     "page",
     [
         "",
-        "<p>No feeds here</p>",
         '<link rel="alternate" type="application/rss+xml" href="javascript:alert(1)">',
-        '<link rel="alternate" type="application/rss+xml" href="file:///etc/passwd">',
         '<link rel="alternate" type="application/rss+xml">',
         '<link type="application/rss+xml" href="/rss">',
     ],
@@ -224,8 +220,6 @@ def test_opml_folders_become_categories_without_duplicate_feeds() -> None:
     "body",
     [
         b"",
-        b"\0\0\0\0",
-        b"hello",
         b"<opml><body/></opml>",
         b"<opml><body><outline text='x'></opml>",
         b"<!DOCTYPE opml [<!ENTITY a 'https://e.org/'>]><opml><outline xmlUrl='&a;'/></opml>",

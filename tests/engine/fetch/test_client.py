@@ -14,7 +14,6 @@ import pytest
 from engine.errors import (
     FetchError,
     FetchFailed,
-    FetchRefused,
     FetchStatus,
     FetchTimeout,
     FetchTooLarge,
@@ -263,13 +262,6 @@ async def test_an_odd_line_of_a_head_costs_itself_alone(
     fetched = await fetcher.get(web.url(), limits=LIMITS)
     assert fetched.body == b"<title>A</title>"
     assert fetched.headers["Content-Type"].startswith("text/html")
-
-
-async def test_an_address_with_a_password_is_refused(web: WebServer, fetcher: Fetcher) -> None:
-    with pytest.raises(FetchRefused, match="names a user or a password") as refused:
-        await fetcher.get(web.url().replace("://", "://ann:s3cret@"), limits=LIMITS)
-    assert "s3cret" not in str(refused.value)
-    assert web.asked == []
 
 
 @pytest.mark.parametrize(

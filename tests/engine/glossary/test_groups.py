@@ -62,7 +62,6 @@ GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve")
         ("auth", '(auth | authentication | "sign in" | login)'),
         ("AUTHENTICATION", "AUTHENTICATION"),
         ("Authentications", '(Authentications | auth | "sign in")'),
-        ("login", "(login | auth)"),
         ("Fed OR train", '(Fed | "Federal Reserve" | train)'),
         ("Fed OR login", '(Fed | "Federal Reserve" | login | auth)'),
         ('"Fed" login -auth -"Fed"', '"Fed" (login | auth) -auth -"Fed"'),
@@ -71,10 +70,8 @@ GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve")
         ("sign in", "(sign in | auth | authentication)"),
         ("the sign in page", "the (sign in | auth | authentication) page"),
         ("sign OR in", "sign OR in"),
-        ("sign -in", "sign -in"),
         ("in sign", "in sign"),
         ("federal of reserve", "(federal | Fed) of (reserve | Fed)"),
-        ("nothing", "nothing"),
     ],
 )  # fmt: skip
 def test_only_required_and_or_words_are_expanded(query: str, expected: str) -> None:
@@ -96,7 +93,6 @@ DESIGN = known(
         ("tariff limit", "((tariff | duty) limit | customs)"),
         ("throttle", '(throttle | "rate limit" | quota)'),
         ('"rate limit"', '"rate limit"'),
-        ("rate", "rate"),
         ("rate tea limit", "rate tea limit"),
     ],
 )
@@ -172,7 +168,6 @@ def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
         ("Federal of the Reserve", [("Federal of the Reserve", "Fed")]),  # stop words are nothing
         ("Federal train reserve", []),
         ("Reserve Federal", []),
-        ("FED meets", []),
         ("", []),
     ],
 )
@@ -210,12 +205,9 @@ def test_protected_terms_are_explained(term: str, why: str | None) -> None:
     ("terms", "said"),
     [
         (["auth"], "2 to 20"),
-        (["auth", "AUTH", "Auth "], "2 to 20"),
         ([f"word{n}" for n in range(21)], "2 to 20"),
         (["auth", "..."], "no letter"),
-        (["auth", ""], "no letter"),
         (["auth", 'say "hi"'], "a sign"),
-        (["auth", "a|b"], "a sign"),
         (["auth", "-b"], "a sign"),
         (["auth", "x" * 101], "at most 100"),
         (["bureau", "FBI"], "protected"),

@@ -72,21 +72,6 @@ def test_documents_in_parts_survive_export_and_import(tmp_path: Path) -> None:
     assert_comes_back(stored)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "place",
-    [
-        *("x_archive_2024", "x_archive_2020_tweet_js", "twitter_archive_2013_anildash"),
-        *("twitter_api_json/tweets.json", "mastodon_philhawksworth", "telegram_fragment"),
-        "trump_archive/thetrumparchive_com_sample1000.json",
-    ],
-)
-def test_every_real_export_survives_export_and_import(place: str, shared_data: Path) -> None:
-    stored, _ = documents(shared_data / "exports" / place)
-    assert stored
-    assert_comes_back(stored)
-
-
 TEXTS = st.text(min_size=1, max_size=60).map(
     lambda text: f"x{text}".replace("\0", "")
 ) | st.sampled_from(

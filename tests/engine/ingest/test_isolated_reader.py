@@ -234,18 +234,6 @@ async def test_harmful_files_in_a_zip_are_rejected_and_the_others_are_read(
 
 
 @counted
-async def test_a_harmful_single_file_does_not_stop_the_next_source(
-    strange: SourceReader, tmp_path: Path
-) -> None:
-    bad = write(tmp_path / "a.strange", line("1", read="kill"))
-    good = write(tmp_path / "b.strange", line("2"))
-    one, two = [await open_first(strange, str(file), form="strange") for file in (bad, good)]
-    documents, [reject] = await everything(one)
-    assert (documents, reject.file) == ([], str(bad))
-    assert ids((await everything(two))[0]) == ["2"]
-
-
-@counted
 @pytest.mark.usefixtures("strange_format")
 async def test_a_sleeping_reader_is_killed_by_the_timeout(tmp_path: Path) -> None:
     asleep = tmp_path / "asleep"
@@ -349,23 +337,6 @@ async def test_the_size_limit_counts_only_records_not_yet_stored(tmp_path: Path)
         if damage:
             assert "may bring 1 MB that are not stored yet. What is stored" in str(damage)
     assert 2 <= runs <= 3
-
-
-async def test_hostile_notes_are_rejected_and_good_ones_are_read(
-    reader: SourceReader, tmp_path: Path
-) -> None:
-    notes = {
-        "1.md": "---\ndate: 2019-05-23\n---\nGood\n",
-        "2.md": "# a" + " " * 60_000 + "x\nA long heading\n",
-        "3.md": f"+++\n{'a.' * 60_000}b = 1\n+++\nBad\n",
-        "4.md": "---\n" + "[" * 50_000 + "\n---\nBad\n",
-        "5.md": "---\ndate: 2019-05-24\n---\nGood\n",
-    }
-    for name, text in notes.items():
-        (tmp_path / name).write_text(text)
-    documents, rejects = await everything(await open_first(reader, str(tmp_path)))
-    assert ids(documents) == ["1.md", "2.md", "5.md"]
-    assert [Path(reject.file).name for reject in rejects] == ["3.md", "4.md"]
 
 
 async def test_deep_nesting_is_a_reject(reader: SourceReader, tmp_path: Path) -> None:

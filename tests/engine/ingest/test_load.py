@@ -245,15 +245,6 @@ async def test_storage_errors_are_raised_and_loading_can_be_repeated(
     assert await Run(shelf, corpus).load(records(7)) == (7, 7, 0, 0, 0)
 
 
-async def test_unexpected_errors_are_not_hidden(shelf: Shelf, corpus: Corpus) -> None:
-    def buggy() -> Iterator[Record]:
-        yield record("1")
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await Run(shelf, corpus).load(buggy())
-
-
 async def test_cancelling_rolls_back_the_batch_being_stored(shelf: Shelf, corpus: Corpus) -> None:
     shelf.free.clear()
     loading = asyncio.create_task(Run(shelf, corpus).load(records(9)))

@@ -50,7 +50,6 @@ CHATS = {
     "french": "Ana, 20h11\nle port\nBob, 20h12\nnon\n",
     "chatgpt in german": "Du hast gesagt:\nder Damm\nChatGPT hat gesagt:\nEr hält.\n",
     "korean mail": "보낸 사람: 아나\n받는 사람: 보\n\n항구\n",
-    "dutch mail": "Van: Ana\nAan: Bob\nOnderwerp: de haven\n\nZe loopt onder.\n",
     "chinese mail": "发件人：安娜\n收件人：阿宝\n\n港口\n",
     "mail": "From: Ana\nTo: Bob\nSubject: the harbour\n\nIt floods.\n",
 }
@@ -95,7 +94,6 @@ def test_who_says_what_it_is_may_store_it(tmp_path: Path) -> None:
         "Ingredients: salt\nTime: 3 h\nServes: 4\n",
         "Published 12 March 2023, 20:11\n" + "A paragraph of an article.\n" * 20,
         "Chapter 1\n\nIt was late. She said: no.\nHe said: yes.\n\nThen it rained.",
-        "- one: two\n- three: four\n- five: six\n",
         "# Guide\n\n## User\n\nThe table of users.\n\n## Prompt\n\nA text.\n",
     ],
 )
@@ -158,16 +156,13 @@ def test_messages_that_are_not_read_are_refused_by_name(tmp_path: Path, what: st
         ("timestamp,role,content\n2020-01-01 10:00,user,hi\n", Kind.PERSONAL),
         ("Fecha,Remitente,Mensaje\n2020-01-01 10:00,Ana,hola\n", Kind.PERSONAL),
         ("channel,created_at,text\nx,2020-01-01 10:00,hi\n", Kind.PERSONAL),
-        ("Date,User,Message\n2020-01-01 10:00,Ana,hi\n", Kind.PERSONAL),
         ("Chat Session,Message Date,Sender Name,Text\na,2020-01-01 10:00,Ana,hi\n", Kind.PERSONAL),
         ("permalink,date,from,to,body\nhttps://x.org/1,2020-01-01 10:00,a,b,hi\n", Kind.PERSONAL),
-        ("From,Created,Content,IsSender\na,2020-01-01 10:00,hi,False\n", Kind.PERSONAL),
         ("2020-01-01 10:00,Ana,hi there\n2020-01-01 10:01,Bob,no\n", Kind.PERSONAL),
         ("2020-01-01 10:00,hi there\n2020-01-01 10:01,no\n", Kind.TWEETS),
         ("id,created_at,text,visibility\n1,2020-01-01 10:00,hi,direct\n", Kind.PERSONAL),
         ("id,conversation_id,created_at,text\n1,1,2020-01-01 10:00,hi\n", Kind.TWEETS),
         ("id,created_at,text,likes\n1,2020-01-01 10:00,hi,4\n", Kind.TWEETS),
-        ("id,created_at,text\n1,2020-01-01 10:00,hi\n", Kind.TWEETS),
     ],
 )
 def test_a_table_of_messages_is_personal(tmp_path: Path, table: str, kind: Kind) -> None:

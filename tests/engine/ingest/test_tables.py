@@ -163,12 +163,6 @@ def test_ids_are_made_of_a_table_with_plain_names_where_there_are_none(path: Pat
     assert ([len(document.external_id) for document in stored], rejects) == ([24], [])
 
 
-def test_a_plain_column_may_be_left_out(path: Path) -> None:
-    path.write_text("id,title,text,created_at\n1,A,Hello,2019-05-23T02:54:59Z\n")
-    (document,), _ = documents(path, defaults=Defaults(columns={"id": "", "title": ""}))
-    assert (len(document.external_id), document.title) == (24, None)
-
-
 def test_a_whole_column_decides_the_order_of_day_and_month(path: Path) -> None:
     rows = ["03/04/2019,Hello"] * 5_000
     path.write_text("\n".join(["date,text", *rows, "23/04/2019,Late"]))
@@ -279,8 +273,6 @@ def _row_of(**cells: str) -> bytes:
     ("column", "cell"),
     [
         ("author.username", "ana_sails"),
-        ("from_user", "ana_sails"),
-        ("user.screen_name", "ana_sails"),
         ("screen_name", "ana_sails"),
         ("user", "{'_type': 'snscrape.User', 'username': 'ana_sails', 'id': 4}"),
         ("user", "User(username='ana_sails', id=4, displayname='Ana')"),
@@ -296,21 +288,15 @@ def test_programs_say_who_wrote_a_tweet(column: str, cell: str) -> None:
     ("column", "cell", "is_repost"),
     [
         ("retweet", "1", True),
-        ("retweet", "True", True),
         ("retweet", "False", False),
-        ("retweet", "0", False),
         ("post_type", "RETWEET", True),
         ("post_type", "QUOTE_TWEET", False),
         ("sourcetweet_type", "retweeted", True),
         ("Type", "Retweet", True),
         ("Type", "Video 3", False),
         ("retweet_status_id", "1690000000000000000", True),
-        ("sourcetweet_type", "quoted", False),
-        ("post_type", "", False),
         ("referenced_tweets.retweeted.id", "1690000000000000000", True),
-        ("referenced_tweets.retweeted.id", "", False),
         ("retweetedTweet", "{'url': 'https://twitter.com/b/status/1'}", True),
-        ("retweetedTweet", "nan", False),
     ],
 )
 def test_programs_say_what_is_a_repost(column: str, cell: str, is_repost: bool) -> None:

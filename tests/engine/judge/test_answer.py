@@ -22,8 +22,6 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
     [
         # whole answers
         ('{"n": 3, "scores": [[1, 5], [3, 2]]}', {1: 5, 2: 0, 3: 2}, {}),
-        ('{"n":3,"scores":[]}', ALL_ZERO, {}),
-        ('{"scores": [[2, 6]], "n": 3}', {1: 0, 2: 6, 3: 0}, {}),
         ('{"n": 3, "scores": [[1, 0], [2, 0], [3, 0]]}', ALL_ZERO, {}),
         # wrapped in something
         ('```json\n{"n": 3, "scores": [[1, 5]]}\n```', {1: 5, 2: 0, 3: 0}, {"surrounded": 1}),
@@ -44,7 +42,6 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
             {"surrounded": 1},
         ),
         ('{"result": {"n": 3, "scores": [[1, 5]]}}', {1: 5, 2: 0, 3: 0}, {}),
-        ('[{"n": 3, "scores": [[1, 5]]}]', {1: 5, 2: 0, 3: 0}, {}),
         # other shapes
         (
             '{"n": 3, "scores": [{"i": 1, "s": 5}, {"id": "3", "score": 2, "reason": "x"}]}',
@@ -67,10 +64,8 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
         ('{"scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
         ('{"n": 2, "scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
         ('{"n": true, "scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
-        ('{"n": 2, "scores": [[1, 1], [2, 2], [3, 3]]}', {1: 1, 2: 2, 3: 3}, {"miscounted": 1}),
         # repeated, foreign and impossible values
         ('{"n": 3, "scores": [[1, 5], [1, 5]]}', {1: 5, 2: 0, 3: 0}, {"repeated": 1}),
-        ('{"n": 3, "scores": [[1, 6], [1, 2]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 1}),
         ('{"n": 3, "scores": [[1, 2], [1, 6]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 1}),
         ('{"n": 3, "scores": [[1, 3], [1, 2], [1, 6]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 2}),
         ('{"n": 3, "scores": [[1, 5], [9, 6]]}', {1: 5}, {"unknown_number": 1}),
@@ -79,24 +74,19 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
             {},
             {"unknown_number": 3, "coerced": 1},
         ),
-        ('{"n": 3, "scores": [[1, 5], [2, 7]]}', {1: 5, 3: 0}, {"bad_score": 1}),
         ('{"n": 3, "scores": [[1, -1], [2, 10]]}', {3: 0}, {"bad_score": 2}),
         ('{"n": 3, "scores": [[1, 6.4], [2, 6.6]]}', {1: 6, 3: 0}, {"bad_score": 1, "coerced": 2}),
-        ('{"n": 3, "scores": [[1, 9], [1, 4]]}', {1: 4, 2: 0, 3: 0}, {"bad_score": 1}),
         ('{"n": 3, "scores": [[1, 4], [1, 9]]}', {1: 4, 2: 0, 3: 0}, {"bad_score": 1}),
         ('{"n": 3, "scores": [[1, NaN], [2, Infinity]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
         ('{"n": 3, "scores": [[1, null], [2, true]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
         ('{"n": 3, "scores": [[1, "high"]]}', {2: 0, 3: 0}, {"bad_score": 1, "coerced": 1}),
-        ('{"n": 3, "scores": [[1, 1e400]]}', {2: 0, 3: 0}, {"bad_score": 1, "coerced": 1}),
         # entries that say nothing: something may have been lost
         ('{"n": 3, "scores": [[1, 5], 2]}', {1: 5}, {"unreadable": 1}),
-        ('{"n": 3, "scores": [[1, 5], [2]]}', {1: 5}, {"unreadable": 1}),
         ('{"n": 3, "scores": [[1, 5], "and so on"]}', {1: 5}, {"unreadable": 1}),
         ('{"n": 3, "scores": [[1, 5], {"tweet": "x"}]}', {1: 5}, {"unreadable": 1, "reshaped": 1}),
         ('{"n": 3, "scores": null}', {}, {"unreadable": 1}),
         # cut off
         ('{"n": 3, "scores": [[1, 5], [2, 3], [3', {1: 5, 2: 3}, {"truncated": 1}),
-        ('{"n": 3, "scores": [[1, 5], [2, 3]', {1: 5, 2: 3}, {"truncated": 1}),
         ('{"n": 3, "scores": [{"i": 1, "s": 5}, {"i": 2, "s": 3', {1: 5}, {"truncated": 1}),
         ('{"n": 3, "scores": {"1": 5, "2": 3, "3": 4', {1: 5, 2: 3}, {"truncated": 1}),
         ('{"n": 3, "scores": [{"1": 5}, {"2": 3}, {"3', {1: 5, 2: 3}, {"truncated": 1}),
@@ -104,23 +94,14 @@ def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
         ("[[1, 5], [2, 3], [3, ", {1: 5, 2: 3}, {"truncated": 1}),
         # nothing usable
         ("", {}, {"empty": 1}),
-        (" \n\ufeff", {}, {"empty": 1}),
         ("I cannot help with that.", {}, {"unreadable": 1}),
         ("Tweets [1, 5] and [2, 6] are good.", {}, {"unreadable": 1}),
         ('{"error": "overloaded"}', {}, {"unreadable": 1}),
-        ('{"n": 3}', {}, {"unreadable": 1}),
         ("[" * 100_000, {}, {"unreadable": 1}),
-        ('{"a":' * 100_000, {}, {"unreadable": 1}),
-        (f'{{"n": 3, "scores": [[1, {"9" * 309}], [2, 5]]}}', {2: 5, 3: 0}, {"bad_score": 1}),
         (
             f'{{"n": {"9" * 309}, "scores": [[{"9" * 309}, 5], [2, 5]]}}',
             {2: 5},
             {"unknown_number": 1},
-        ),
-        (
-            '{"n": 3, "scores": [[1, 1e999], [2, NaN], [3, -Infinity]]}',
-            {},
-            {"bad_score": 3, "coerced": 3},
         ),
     ],
 )
@@ -141,11 +122,9 @@ def test_malformed_answers_are_read(
         ('{"n": 3, "scores": [[1, 5]], "why": {"1": "he said so"}}', {1: "he said so"}),
         ('{"n": 3, "scores": [[1, 5, "p"]], "why": [{"i": 1, "why": "so"}]}', {1: "so"}),
         ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {1: "he said so"}),
-        ('{"n": 3, "scores": [[1, 5]], "why": []}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": "because"}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": 7}, {"why": "x"}, 3, []]}', {}),
         ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 2, "why": "scored nothing"}]}', {}),
-        ('{"n": 3, "scores": [[1, 5]], "why": [{"i": true, "why": "no number"}]}', {}),
     ],
 )
 def test_reasons_in_any_shape_cost_no_judgment(content: str, reasons: dict[int, str]) -> None:
@@ -217,7 +196,6 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
     [
         ("He promised it in 2012.", "He promised it in 2012."),
         ("  two\nlines\tand\x00more ", "two lines and more"),
-        ("see https://evil.example/a?b=c now", "see now"),
         ("see evil.example/a or www.evil.example or t.me/joinchat", "see or or"),
         ("see evil.рф or evil。example/a or пример.испытание", "see or or"),
         ("he said it, type /forget or ＠someone or //stop", "he said it, type forget or or stop"),
@@ -231,10 +209,7 @@ def test_the_best_are_those_scored_four_or_more(written: str, best: tuple[int, .
         (" ".join("abcdefghijklmnop"), "a b c d e f g h i j k l m n o p"),
         ("word " * 60, None),
         ("then: he said one way or…", None),
-        ("x" * 500, None),
         ("... 12 !", None),
-        ("", None),
-        (7, None),
         (None, None),
         (["he said so"], None),
     ],
@@ -261,12 +236,10 @@ def test_a_reason_is_one_short_line_without_links(text: str) -> None:
     "content",
     [
         '{"n": 3, "scores": {"1": {"score": 5, "why": "x"}, "2": {"score": 6}}}',
-        '{"n": 3, "scores": {"1": {"rating": "5/6"}, "2": {"rating": "6/6"}}}',
         '{"n": 3, "scores": [["1", "5/6"], ["2", "6 - exact"]]}',
         '{"n": 3, "scores": [[1, "5 out of 6"], [2, "**6**"]]}',
         '{"n": 3, "scores": [{"i": "#1", "score": "5/6"}, {"i": "2.", "score": "6 (same event)"}]}',
         '{"n": 3, "scores": [{"1": {"score": 5}}, {"2": {"score": 6}}]}',
-        "{'n': 3, 'scores': [[1, 5], [2, 6]]}",
         "{'n': 3, 'scores': [{'i': 1, 'score': 5}, {'i': 2, 'score': 6}]}",
         '{"n": 3, // all of them\n "scores": [[1, 5], /* exact */ [2, 6]]}',
         json.dumps('{"n": 3, "scores": [[1, 5], [2, 6]]}'),
@@ -288,9 +261,7 @@ def test_a_whole_answer_in_another_shape_is_read_whole(content: str) -> None:
         '{"i": 1, "score": 5}\n{"i": 2, "score": 6}',
         '{"1": {"score": 5}, "2": {"score": 6}}',
         "1. 5\n2. 6/6 - he said it",
-        "Tweet # | Score (0-6)\n---|---\n1 | 5\n2 | 6",
         "- i: 1\n  score: 5\n- i: 2\n  score: 6",
-        '{"candidate_1": 5, "candidate_2": 6}',
     ],
 )
 def test_an_answer_without_a_count_is_read_and_completes_nothing(content: str) -> None:

@@ -21,11 +21,9 @@ from engine.settings.models import EmbeddingSettings, LlmSettings
     "url",
     [
         "ftp://h/v1",
-        "openrouter.ai/api/v1",
         "http://[::1/v1",
         "",
         "http://exa mple/v1",
-        "http://a..b/v1",
         "http://localhost:99999/v1",
     ],
 )
@@ -65,20 +63,14 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
     [
         (None, None),
         ("3", 3.0),
-        (" 120 ", 120.0),
-        ("0", 0.0),
         ("0.5", 0.5),
         ("-5", 0.0),
         ("Sun, 01 Mar 2026 12:00:30 GMT", 30.0),
-        ("Sunday, 01-Mar-26 12:00:30 GMT", 30.0),
         ("Fri, 31 Dec 9999 23:59:59 -2300", None),  # past all dates
-        ("Sun, 01 Mar 2026 12:00:30 -0000", 30.0),
         ("Sun, 01 Mar 2026 09:00:30 -0300", 30.0),
         ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
-        ("", None),
         ("soon", None),
         ("nan", None),
-        ("inf", None),
         ("Sun, 99 Mar 2026 12:00:30 GMT", None),
     ],
 )

@@ -48,16 +48,6 @@ async def test_what_is_held_by_an_estimate_is_not_called_spent() -> None:
             await reservation(ledger, budget, 20).__aenter__()
 
 
-async def test_a_second_reservation_fits_only_after_the_first_is_released() -> None:
-    ledger, budget = MemoryLedger(), Budget(tokens=150)
-    async with reservation(ledger, budget, 90):
-        with pytest.raises(BudgetExhausted):
-            await reservation(ledger, budget, 90).__aenter__()
-    async with reservation(ledger, budget, 90):
-        pass
-    assert ledger.under_way == {}
-
-
 async def test_a_call_is_refused_if_more_was_spent_than_planned() -> None:
     ledger = MemoryLedger()
     async with reservation(ledger, Budget(tokens=100), 40, 40) as whole:

@@ -1,6 +1,5 @@
 """Articles come out of pages whole, and without what surrounds them."""
 
-import asyncio
 import json
 import os
 import re
@@ -8,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -178,25 +176,6 @@ async def test_a_hostile_page_is_stopped_and_the_next_is_read(reader: ArticleRea
     assert await read_isolated(reader) is not None
 
 
-@pytest.mark.usefixtures("no_process_is_left")
-async def test_a_page_nested_too_deeply_harms_no_other(reader: ArticleReader) -> None:
-    with suppress(PageUnreadable):
-        await read_isolated(reader, b"<div>" * 180_000 + b"text" * 100)
-    assert await read_isolated(reader) is not None
-
-
-@pytest.mark.usefixtures("no_process_is_left")
-async def test_cancelling_ends_the_process_and_mixes_up_no_answers(reader: ArticleReader) -> None:
-    task = asyncio.create_task(read_isolated(reader, PARAGRAPHS))
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    found = await read_isolated(reader)
-    assert found is not None
-    assert found.title == "Harbour traffic in 2024"
-
-
 # A link in a message is found, and its page becomes a headline
 HERE = InThisProcess()
 
@@ -206,31 +185,23 @@ HERE = InThisProcess()
     [
         ("https://news.example/a", "https://news.example/a"),
         ("look: http://news.example/a?b=c&d=e#f now", "http://news.example/a?b=c&d=e#f"),
-        ("HTTPS://News.example/A", "HTTPS://News.example/A"),
         ("www.news.example/a", "https://www.news.example/a"),
         ("first http://a.example then http://b.example", "http://a.example"),
         ("http://nación.example/ñ", "http://nación.example/ñ"),
         ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
         ("http://[::1]/a", "http://[::1]/a"),
-        ("http://[::1]", "http://[::1]"),
-        ("read http://a.example/b.", "http://a.example/b"),
         ("really http://a.example/b?!…", "http://a.example/b"),
         ("“http://a.example/b”, he said", "http://a.example/b"),
         ("(see http://a.example/b)", "http://a.example/b"),
         ("(see http://a.example/b_(c)).", "http://a.example/b_(c)"),
-        ("http://a.example/b_(c)", "http://a.example/b_(c)"),
         ("[label](http://a.example/b)", "http://a.example/b"),
-        ("*http://a.example/b*", "http://a.example/b"),
         ('<a href="http://a.example/b">', "http://a.example/b"),
-        ("<http://a.example/b>", "http://a.example/b"),
         ("http:// and https://... then http://a.example", "http://a.example"),
-        ("line\nhttp://a.example/b\nline", "http://a.example/b"),
         ("http://a.example/b\0c", "http://a.example/b"),
         ("", None),
         ("no link here, e.g. news.example", None),
         ("file:///etc/passwd ftp://a.example javascript:alert(1)", None),
         ("xhttp://a.example awww.b.example me@www.c.example", None),
-        ("www. www.… http://", None),
     ],
 )
 def test_the_first_link_of_a_message_is_found(text: str, link: str | None) -> None:

@@ -112,7 +112,6 @@ def test_news_are_not_told_again_as_the_story_of_another_feed_for_a_month(
         ("Brokers stunned by coffee", "ab", 1, False),
         ("El café bate todas las marcas", "ab", 1, True),
         ("El café bate todas las marcas", "abc", 1, False),
-        ("Brokers stunned: coffee at a record", "", 1, True),
     ],
 )
 def test_news_under_another_headline_are_known_by_the_tweets_that_foretold_them(
@@ -130,7 +129,7 @@ def test_news_under_another_headline_are_known_by_the_tweets_that_foretold_them(
 
 @pytest.mark.parametrize(
     ("days_between", "tweets", "told"),
-    [(0, "a", False), (2.9, "a", False), (-2.9, "a", False), (3, "a", True), (0, "", True)],
+    [(2.9, "a", False), (-2.9, "a", False), (3, "a", True), (0, "", True)],
 )
 def test_news_that_a_feed_brings_late_are_known_by_when_they_appeared(
     days_between: float, tweets: str, told: bool
@@ -250,23 +249,16 @@ TITLE = "México's central bank raises rates; markets fall"
         ({}, None),
         ({"must": ("bank",)}, None),
         ({"must": ("opera", "rates")}, None),
-        ({"must": ("central bank",)}, None),
         ({"must": ("CENTRAL BANK!",)}, None),
-        ({"must": ("mexico",)}, None),
         ({"must": ("banks",)}, MismatchReason.WORD_MISSING),
-        ({"must": ("ban",)}, MismatchReason.WORD_MISSING),
         ({"must": ("bank central",)}, MismatchReason.WORD_MISSING),
-        ({"must": (".*",)}, MismatchReason.WORD_MISSING),
-        ({"must_not": ("opera",)}, None),
         ({"must_not": ("fall",)}, MismatchReason.WORD_PRESENT),
         ({"must_not": ("méxico",)}, MismatchReason.WORD_PRESENT),
-        ({"must_not": ("al",)}, None),
         ({"must_not": ("...",)}, None),
         ({"must": ("bank",), "must_not": ("bank",)}, MismatchReason.WORD_PRESENT),
         ({"languages": ("en", "es")}, None),
         ({"languages": ("ES",)}, MismatchReason.LANGUAGE),
         ({"categories": ("Economy",)}, None),
-        ({"categories": ("sport", "politics")}, None),
         ({"categories": ("sport",)}, MismatchReason.CATEGORY),
         ({"since": NOW - timedelta(hours=2, minutes=30)}, None),  # of before, seen since
         ({"since": NOW - timedelta(hours=2)}, None),
@@ -296,18 +288,12 @@ CHAT = Chat(id=1, platform="test", external_id="1", private=False)
     ("start", "end", "zone", "now", "expected"),
     [
         ("23:00", "08:00", "UTC", "23:00", True),
-        ("23:00", "08:00", "UTC", "03:00", True),
         ("23:00", "08:00", "UTC", "07:59", True),
         ("23:00", "08:00", "UTC", "08:00", False),
-        ("23:00", "08:00", "UTC", "22:59", False),
         ("12:00", "13:00", "UTC", "12:30", True),
-        ("12:00", "13:00", "UTC", "13:00", False),
-        ("00:00", "06:00", "UTC", "00:00", True),
-        ("22:00", "00:00", "UTC", "23:59", True),
         ("22:00", "00:00", "UTC", "00:00", False),
         # In June Madrid is two hours ahead of UTC and Kolkata five and a half.
         ("23:00", "08:00", "Europe/Madrid", "21:00", True),
-        ("23:00", "08:00", "Europe/Madrid", "06:00", False),
         ("23:00", "08:00", "Asia/Kolkata", "02:29", True),
         ("23:00", "08:00", "Asia/Kolkata", "02:30", False),
         ("23:00", "08:00", "Nowhere/Atall", "23:30", True),

@@ -208,12 +208,6 @@ async def test_an_address_of_its_own_stays_and_odd_names_are_quoted() -> None:
     }
 
 
-async def test_the_same_question_has_the_same_answer() -> None:
-    assert await ask() == await ask()
-    shuffled = Index(tuple(reversed(TEXTS)))
-    assert ids(await ask(index=shuffled)) == ids(await ask())
-
-
 async def test_concurrent_headlines_yield_to_other_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten at once must not keep everybody else waiting for ten times as long as one."""
     turns, thoughts = 0, []

@@ -277,13 +277,6 @@ def test_scores_are_between_zero_and_one_and_independent_of_input_order(
         assert all(a >= b - 1e-9 for a, b in pairwise(of_kind))
 
 
-@given(st.integers(4, 5), st.integers(0, 3))
-def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> None:
-    one = found(1, dict.fromkeys(range(words), 1))
-    [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
-    assert better.score > worse.score
-
-
 def test_a_score_that_equals_a_minimum_is_a_hit() -> None:
     """Unjudged, by words or by meaning; either is enough."""
     same_meaning = replace(found(1, {}), similarity=0.5)

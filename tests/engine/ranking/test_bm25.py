@@ -41,7 +41,6 @@ def test_a_longer_text_never_scores_higher(
     [
         (100, 0, math.log(202)),
         (100, 1, math.log(1 + 99.5 / 1.5)),
-        (100, 50, math.log(2)),
         (100, 100, math.log(1 + 0.5 / 100.5)),
         (0, 0, math.log(2)),
     ],
@@ -153,7 +152,6 @@ def test_scores_of_a_few_texts_match_hand_calculation() -> None:
         ({"judgment": 1.0, "lexical": 1.0, "age": 1.0}, 1.0),
         ({"judgment": 1.0, "lexical": 0.0, "age": 0.0}, 0.65),
         ({"judgment": None, "lexical": 1.0, "age": 0.0}, 0.25 / 0.35),
-        ({"judgment": None, "lexical": None, "age": 0.5}, 0.5),
         ({"judgment": None, "lexical": None, "age": None}, 0.0),
         ({"judgment": 1.0, "lexical": 0.0, "age": 0.0, "semantic": 1.0}, 0.65),
         ({}, 0.0),

@@ -50,11 +50,9 @@ def test_the_older_of_near_duplicates_is_kept() -> None:
     "same",
     [
         TEXT.upper(),
-        TEXT.replace(" ", "  ") + "!!!",
         TEXT + " https://t.co/abc",
         f"RT @somebody: {TEXT}",
         f'"{TEXT}"',
-        TEXT + " 🦅",
         TEXT.replace("greatest", "greatets"),
         TEXT + " #eagles",
     ],
@@ -67,7 +65,6 @@ def test_texts_differing_only_in_formatting_are_duplicates(same: str) -> None:
     "other",
     [
         OTHER,
-        "Windmills are the greatest threat",
         TEXT + " And they never work when you need them, believe me, ask anybody in Scotland.",
         "Bald and golden eagles both are a greatest threat in the US to windmills.",
         "",
@@ -157,8 +154,6 @@ def _strewn(text: str, every: float) -> str:
     [
         (500, 4.5, 90, True),
         (500, 4.4, 90, False),
-        (500, 2.0, 80, True),
-        (500, 1.9, 80, False),
         (390, 10.0, 90, True),  # the shorter one is too short for its pairs to be counted
     ],
 )

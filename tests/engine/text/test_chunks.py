@@ -96,7 +96,6 @@ def test_an_overlap_that_does_not_fit_is_refused() -> None:
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("A rose. [1] It fell. [2][3]", ["A rose. [1]", "It fell. [2][3]"]),
-        ("A rose [1]. It fell [2].", ["A rose [1].", "It fell [2]."]),
         (
             "Mr. Smith paid 3.5 in the U.S. Then he left.",
             ["Mr. Smith paid 3.5 in the U.S. Then he left."],
@@ -105,7 +104,6 @@ def test_an_overlap_that_does_not_fit_is_refused() -> None:
         ('He said "No." She left.', ['He said "No."', "She left."]),
         ("one\n\ntwo", ["one", "two"]),
         ("wait... what", ["wait... what"]),
-        (" \n ", []),
     ],
 )
 def test_text_is_split_into_sentences(text: str, expected: list[str]) -> None:

@@ -33,16 +33,13 @@ def post(
     ("before", "after", "minutes"),
     [
         ("The tide will take strong measures to....", "....stem the flow of mud.", 4),
-        ("They lost it all…", "… and found it again", 18),
         ("It is 100% safe. If not, it is GONE!", "...And the ferry too.", 2),
         ("The number of jobs..", "will only get higher.", 8),
         ("El sueldo de los empleados,", "que no alcanza, sube poco", 1),
         ("Hemos hecho tres obras. ⬇️ https://t.co/abc", "La primera es el puente.", 1),
-        ("Los gruesos errores del gobierno hayan →", "...creado esta huida.", 0),
         ("Policía y voluntarios (cont)", "... y todos los vecinos.", 2),
         ("Se quedan en casa. (1/4) https://t.co/abc", "Hay camas. (2/4)", 0),
         ("1/ How to tie a knot", "2/ Make a loop.", 3),
-        ("2) Compre soga", "3) Haga un lazo", 1),
     ],
 )
 def test_a_post_whose_marks_say_so_goes_on(before: str, after: str, minutes: float) -> None:
@@ -55,13 +52,10 @@ def test_a_post_whose_marks_say_so_goes_on(before: str, after: str, minutes: flo
         ("Landed.", "The suitcase did not.", 0),
         ("My appearance from today....", "Congratulations to the winners!", 2),
         ("I told you so...", "...and now it is here", 25),
-        ("Esto pasó en Venado Tuerto 👇", "Esto pasó en Rosario 👇", 0),
         ("Two of them, and", "Three of these", 0),
         ("5. The last one", "2. The second", 0),
-        ("We won 3/4", "They lost 1/4", 0),
         ("In 1984 it rained...", "1984 was wet", 1),
         ('"@fan: he is right..."', "...thank you!", 1),
-        ("RT @news: the storm...", "...is coming", 1),
         ("He is right about the (cont) http://t.co/L7NuAMWi", "... of the harbour!", 1),
     ],
 )

@@ -105,9 +105,6 @@ def test_voice_terms_are_pairs_that_the_corpus_says_seldom() -> None:
         text, known(very=900, good=800, deal=500, beautiful=40, phone=30, call=60), 1000
     )
     assert terms == ("beautiful phone", "phone call", "good deal", "very good")
-
-
-def test_the_number_of_voice_terms_is_limited() -> None:
     text = " ".join("abcdefgh") * 3
     pairs = voice_terms("aa bb cc dd", known(aa=1, bb=1, cc=1, dd=1), 10, maximum=2)
     assert (len(pairs), voice_terms(text, {}, 10)) == (2, ())

@@ -151,15 +151,12 @@ async def test_a_key_that_a_provider_repeats_is_masked(server: SearchServer) -> 
     assert KEY not in str(caught.value)
 
 
-async def test_a_searxng_refusal_says_what_to_enable(server: SearchServer) -> None:
+async def test_searxng_says_what_keeps_it_from_answering(server: SearchServer) -> None:
+    with pytest.raises(WebSearchUnreachable, match="No engine of searxng answered: google"):
+        await asked(server, "searxng", "nothing")
     server.json_allowed = False
     with pytest.raises(WebSearchRefused, match="Allow the format json"):
         await asked(server, "searxng")
-
-
-async def test_searxng_whose_engines_are_suspended_did_not_answer(server: SearchServer) -> None:
-    with pytest.raises(WebSearchUnreachable, match="No engine of searxng answered: google"):
-        await asked(server, "searxng", "nothing")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -167,15 +164,13 @@ async def test_searxng_whose_engines_are_suspended_did_not_answer(server: Search
     ("step", "error", "said"),
     [
         (garbage(), WebSearchError, "no results of a search"),
-        (garbage(b"[1, 2]"), WebSearchError, "no results of a search"),
-        (garbage(b'{"hello": 1}'), WebSearchError, "no results of a search"),
         (garbage(b"[" * 100_000), WebSearchError, "no results of a search"),
         (garbage(b'{"x": "' + b"x" * 5_000_000), WebSearchError, "no results of a search"),
         (answer({"error": "oops"}, 503), WebSearchUnreachable, r"failed \(503\)"),
         (answer({}, 302, {"Location": "https://e.org/"}), WebSearchRefused, "redirects"),
         (dropped, WebSearchUnreachable, "no connection"),
     ],
-    ids=["html", "list", "other", "nested", "huge", "503", "redirect", "dropped"],
+    ids=["html", "nested", "huge", "503", "redirect", "dropped"],
 )
 async def test_bad_responses_raise_the_right_error(
     server: SearchServer, provider: str, step: Step, error: type[WebSearchError], said: str

@@ -202,7 +202,6 @@ def test_the_newest_branch_counts_where_none_is_named(current: object) -> None:
         ("In 1932. citeturn0search1turn2view3", "In 1932."),
         ('To \ue200entity\ue202["place","Porto"]\ue201 by sea', "To Porto by sea"),
         ("In 1932 [citation:1].", "In 1932."),
-        ("He cites turns", "He cites turns"),
     ],
 )
 def test_marks_of_citations_are_no_words(said: str, text: str) -> None:

@@ -1,6 +1,5 @@
 """Documents are recognised by name and bytes, parsed only if needed, and refused with a reason."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -90,14 +89,6 @@ def test_a_single_file_is_recognised(tmp_path: Path, name: str) -> None:
     [document], [] = documents_of(tmp_path / name)
     assert document.parts[0].text == "Hello."
     assert records(tmp_path / name)[0][0].format == "documents"
-
-
-def test_a_zip_of_documents_is_read(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.writestr("in/a.pdf", pdf(["Hello."], date=_DATE))
-        archive.writestr("in/b.docx", word("Hello."))
-    documents, [] = documents_of(tmp_path / "all.zip")
-    assert [document.platform for document in documents] == ["pdf", "docx"]
 
 
 @pytest.mark.parametrize(

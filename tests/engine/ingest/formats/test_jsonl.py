@@ -63,17 +63,14 @@ def test_a_record_with_nothing_else_takes_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("post_id", "created_at", "device", "platform"),
     [
-        ("664095025394614272", "2015-11-10T14:59:27Z", "Twitter for iPhone", "x"),
         (664095025394614272, "2015-11-10T14:59:27Z", "Twitter for iPhone", "x"),
         ("664095025394614272", "2015-11-10T02:59:27Z", "TweetDeck", "x"),  # AM for PM
         # An invented account may have ids with a moment in them, likes and an author.
         ("664095025394614272", "2015-11-10T14:59:27Z", None, None),
         ("664095025394614272", "2016-11-10T14:59:27Z", "Twitter for iPhone", None),
         ("1698308935", "2009-05-04T18:54:25Z", "Twitter Web Client", "x"),
-        ("1698308935", "2009-05-04T18:54:25Z", None, None),
         ("1698308935", "2009-05-04T18:54:25Z", "Typewriter", None),
         ("12", "2014-05-04T18:54:25Z", "Twitter for iPhone", None),
-        ("12", "2005-05-04T18:54:25Z", "Twitter for iPhone", None),
         ("diary-12", "2009-05-04T18:54:25Z", "Twitter for iPhone", None),
         ("9" * 30, "2009-05-04T18:54:25Z", None, None),
         ("٣٤", "2009-05-04T18:54:25Z", "Twitter for iPhone", None),
@@ -114,7 +111,6 @@ def test_a_screen_name_in_place_of_an_answered_id_only_marks_a_reply() -> None:
         ({"text": None}, "no text"),
         ({"text": 5}, "the text is not a text"),
         ({"text": " \n"}, "the text is empty"),
-        ({"text": "\x00"}, "the text is empty"),
         ({"text": "x" * 100_001}, "longer than 100,000 characters"),
         ({"id": None}, "no id"),
         ({"id": 1.5}, "not a whole number"),

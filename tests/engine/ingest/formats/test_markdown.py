@@ -157,8 +157,3 @@ def test_any_text_is_split_into_front_matter_and_body(text: str) -> None:
     except RecordError:
         return
     assert text.endswith(body)
-
-
-def test_a_single_file_with_front_matter_is_recognised(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(ARTICLE)
-    assert records(tmp_path / "a.md")[0][0].format == "markdown"

@@ -11,7 +11,7 @@ from engine.ingest.normalise import normalise
 from engine.ingest.record_stream import open_source
 from engine.ingest.records import Defaults, Reject, SourceRequest
 from engine.values import Flag, Kind
-from tests.engine.ingest.reading import accepted, documents, moment_of, records
+from tests.engine.ingest.reading import accepted, documents, moment_of
 
 ANA = "https://example.social/users/ana"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
@@ -146,11 +146,6 @@ def test_one_bad_activity_does_not_hide_the_others() -> None:
 
 def test_a_context_that_is_a_list_is_not_taken_for_the_posts() -> None:
     assert len(documents(outbox(created(), BOOST, context=["https://a.example", {}]))[0]) == 2
-
-
-def test_boosts_do_not_count_as_own_text() -> None:
-    good, _ = records(outbox(created(), BOOST), defaults=Defaults(only_mine=True))
-    assert [record.external_id for record in good] == [NOTE["id"]]
 
 
 def test_a_boost_of_one_s_own_post_does_not_replace_it() -> None:

@@ -100,20 +100,14 @@ def test_references_are_replaced_by_readable_text(tmp_path: Path) -> None:
     assert (document.mentions, document.tags) == (("bob roe", "eve"), ())
 
 
-def test_an_answer_names_the_message_it_answers(tmp_path: Path) -> None:
+def test_answers_files_and_reactions_are_read(tmp_path: Path) -> None:
     document = one(tmp_path, thread_ts="1577870000.000100")
     assert (document.reply_to, document.flags) == ("C1/1577870000.000100", Flag.REPLY)
     first = one(tmp_path, thread_ts=MESSAGE["ts"])
     assert (first.reply_to, first.flags) == (None, Flag.NONE)
-
-
-def test_files_are_listed_as_attachments(tmp_path: Path) -> None:
     document = one(tmp_path, text="", subtype="file_share", files=[{"name": "map.png"}])
     assert (document.text, document.search_text) == ("[map.png]", "")
     assert (document.flags, document.meta["attachments"]) == (Flag.MEDIA, ["map.png"])
-
-
-def test_reactions_count_as_engagement(tmp_path: Path) -> None:
     assert (
         one(tmp_path, reactions=[{"name": "a", "count": 2}, {"name": "b", "count": 1}]).engagement
         == 3

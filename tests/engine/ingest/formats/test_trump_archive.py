@@ -44,7 +44,6 @@ OLD_ROW = dict(OLD, created_at="05-23-2019 02:54:59", is_retweet="false")
         orjson.dumps(NEW | {"date": "2019-05-23 02:54:59", "id": 1131393056299786240}),
         orjson.dumps(NEW | {"isRetweet": "f", "isDeleted": "f"}),
         table(ROW, columns=COLUMNS),
-        b"\xef\xbb\xbf" + table(ROW, columns=COLUMNS),
         table(OLD_ROW, columns=OLD_COLUMNS),
     ],
 )
