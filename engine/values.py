@@ -1,4 +1,4 @@
-"""What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
+"""What all stages share: corpora, flags of documents, usage of models, and what is to be closed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
