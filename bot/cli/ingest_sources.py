@@ -244,7 +244,7 @@ async def _build_target(app: "App", name: str, kind: Kind) -> Target:
 
 
 def fits(source: "ReadSource", kind: Kind) -> bool:
-    """Tell whether texts of a source may go into a corpus of a kind: into a private one all may."""
+    """Return whether texts of a source may go into a corpus of a kind; a private one takes all."""
     return kind is Kind.PERSONAL or kind in source.opened.kinds
 
 

@@ -163,7 +163,7 @@ def order_lexemes(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[Read
 
 
 def has_unspaced(text: str) -> bool:
-    """Tell whether a text is read by characters: Korean, Japanese, Chinese."""
+    """Return whether a text is read by characters: Korean, Japanese, Chinese."""
     return bool(_UNSPACED.search(text))
 
 
