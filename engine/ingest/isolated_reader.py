@@ -117,7 +117,7 @@ class SourceReader(Closable):
             )
         )
         self.cost = ReadingCost(self.settings)
-        self.open_source: ReadSource | None = None  # the one that the process has open
+        self.open_source: IsolatedSource | None = None  # the one that the process has open
 
     async def aclose(self) -> None:
         """End the process."""
@@ -130,7 +130,7 @@ class SourceReader(Closable):
         format: str = "auto",  # noqa: A002 - the name of the command's option
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
-    ) -> "list[ReadSource]":
+    ) -> "list[IsolatedSource]":
         """Open every export at a path (file, folder, zip, gzip), or `stdin` for "-".
 
         The first tells what is there and not read. Raises UsageError for a format that does not
@@ -149,9 +149,9 @@ class SourceReader(Closable):
             contents = await self.worker.run(Contents, task)
         except WorkerEnded as exc:
             raise _build_error(where, exc, self.settings) from exc
-        sources: list[ReadSource] = []
+        sources: list[IsolatedSource] = []
         for part in contents.exports:
-            source = ReadSource(
+            source = IsolatedSource(
                 self,
                 part,
                 stdin,
@@ -163,7 +163,7 @@ class SourceReader(Closable):
         return sources
 
 
-class ReadSource:
+class IsolatedSource:
     """One source, read batch by batch in two steps; for a Loader. `bytes_read` grows to the total.
 
     `batch` returns the ids of the next records with their digests. `documents` then translates

@@ -71,7 +71,7 @@ _EDGES = re.compile(r"^\W+|(?<!\W)\W+$")
 
 
 def is_generic(text: str) -> bool:
-    """Tell a text that could stand anywhere: a greeting, thanks, or nothing but a link."""
+    """Return whether a text could stand anywhere: a greeting, thanks, or nothing but a link."""
     return not count_telling_words(text)
 
 
