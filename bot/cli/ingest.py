@@ -187,7 +187,7 @@ async def _ingest_into(app: "App", target: Target, options: IngestOptions, outpu
     corpus, is_new = await _ensure_corpus(app, options, target)
     if not is_new:
         for source in sources:
-            source.read_in(corpus.language)
+            source.set_picture_language(corpus.language)
     begun = time.monotonic()
     try:
         report, damage = await _load_sources(app, corpus, sources, output)

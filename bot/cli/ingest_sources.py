@@ -90,7 +90,7 @@ def consent_to_tables(
             )
         if "timezone" in table.guessed and sys.stdin.isatty():
             zones[source.opened.name] = _ask_for_zone()
-            source.read_times_in(zones[source.opened.name])
+            source.set_time_zone(zones[source.opened.name])
         confirm(f"Store {source.opened.name} like this?")
     return zones
 

@@ -86,7 +86,7 @@ class OfferedFiles:
             async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
                 for source in sources:
                     if source.opened.table and "timezone" in source.opened.table.guessed:
-                        source.read_times_in(zone)
+                        source.set_time_zone(zone)
                         await source.recognise()
                 kinds = tuple(dict.fromkeys(source.opened.kinds[0] for source in sources))
                 kind = choose_kind(sources)

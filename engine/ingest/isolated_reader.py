@@ -206,11 +206,11 @@ class IsolatedSource:
             raise _build_error(self.opened.name, exc, self._reader.settings) from exc
         self._request = replace(self._request, format=self.opened.format)
 
-    def read_times_in(self, zone: str) -> None:
+    def set_time_zone(self, zone: str) -> None:
         """Read times that name no zone in this one, "Europe/Madrid"."""
         self._change_defaults(replace(self._request.defaults, timezone=zone))
 
-    def read_in(self, language: str) -> None:
+    def set_picture_language(self, language: str) -> None:
         """Recognise text in pictures in this language, unless the caller named one."""
         defaults = self._request.defaults
         if defaults.language is None and Kind.LIBRARY in self.opened.kinds[:1]:

@@ -142,7 +142,7 @@ class Prophet:
         scorer = Scorer(
             settings=self._settings,
             terms=retrieved.terms,
-            documents=corpus.searchable,
+            documents=corpus.searchable_documents,
             average_length=corpus.average_length,
             asked_at=_date_headline(request),  # the judge may have told the date
             by_meaning=retrieved.model not in WORD_COUNTERS,

@@ -231,7 +231,7 @@ async def test_headlines_are_compared_only_for_chats_whose_archive_may_be_sent(
     async def compare(app: App, name: str) -> Mapping[int, int] | None:
         assert app.comparer is not None
         corpus = await app.corpora.get(name)
-        return await app.comparer.compare(question, corpus, until=until, now=NOW)
+        return await app.comparer.compare(question, corpus, deadline=until, now=NOW)
 
     async with machines.app() as app:
         assert await compare(app, "diary") is None
