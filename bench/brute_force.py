@@ -147,7 +147,7 @@ def _stands(row: Row, chain: Sequence[tuple[str, int]]) -> bool:
 
 
 def _passes(row: Row, filters: Sequence[Filter], one: Filter) -> bool:
-    """Tell whether a row passes a filter; one of several names is enough, unless excluded."""
+    """Return whether a row passes a filter; one of several names is enough, unless excluded."""
     if one.name in ("before", "after") and not row.moment:
         return False  # nobody knows when it was written
     if one.negated or one.name in ("before", "after", "on", "min", "has", "is", "tag", "mention"):

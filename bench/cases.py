@@ -140,7 +140,7 @@ class Answers(StandIn):
 
 
 def _is_met_by(body: Mapping[str, Any], step: Mapping[str, Any]) -> bool:
-    """Tell whether a request lacks the field that the step refuses."""
+    """Return whether a request lacks the field that the step refuses."""
     said = step.get("rawbody", "") if step.get("status", 200) != 200 else ""
     named = {"max_completion_tokens", "json_schema", "grammar"} & set(re.findall(r"\w+", said))
     sent = {"max_completion_tokens"} & body.keys()

@@ -147,7 +147,9 @@ async def compare(
 async def everything(index: DialectIndex, corpus: Corpus, query: Query) -> tuple[Plan, list[int]]:
     """Return the plan, and the ids of all documents that the query finds, in the plan's order."""
     texts = [make_searchable(unit.text) for unit in list_units(query)]
-    plan = plan_query(query, corpus.languages, await index.read(corpus, texts), corpus.searchable)
+    plan = plan_query(
+        query, corpus.languages, await index.read(corpus, texts), corpus.searchable_documents
+    )
     required, limit = combine_conditions(query.filters), max(1, corpus.documents)
     if plan.plan is Plan.NOTHING:
         return plan.plan, []
@@ -171,7 +173,7 @@ async def _ordered(
         return ids == sorted(ids, key=lambda i: (rows[i].moment, i), reverse=True)
     texts = [make_searchable(unit.text) for unit in list_units(query)]
     read = await index.read(corpus, texts)
-    terms = plan_query(query, corpus.languages, read, corpus.searchable).terms
+    terms = plan_query(query, corpus.languages, read, corpus.searchable_documents).terms
     by_scan = scores(list(rows.values()), terms, Bm25())
     best = sorted((by_scan[i] for i in ids), reverse=True)
     return bool(np.allclose([by_scan[i] for i in ids], best, atol=_CLOSE))

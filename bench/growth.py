@@ -149,7 +149,7 @@ def _compare_sizes(
 
 
 def grows_faster(make: Callable[[int], T], use: Callable[[T], object], size: int = 8_000) -> bool:
-    """Tell whether using a text of this size takes longer than its share of one of an eighth."""
+    """Return whether using a text of this size takes longer than its share of one of an eighth."""
     large = make(size)
     if not seconds_over(_FAST, lambda: use(large)):
         return False
@@ -170,7 +170,7 @@ def _least_seconds(use: Callable[[T], object], text: T, attempts: int = 3) -> fl
 
 
 def seconds_over(seconds: float, work: Callable[[], object]) -> bool:
-    """Tell whether `work` takes more processor time than that; it is ended there."""
+    """Return whether `work` takes more processor time than that; it is ended there."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise _TooSlow

@@ -288,7 +288,7 @@ def _list_names(*nodes: ast.AST) -> list[str]:
 
 
 def _is_value(name: str, classes: Mapping[str, ast.ClassDef]) -> bool:
-    """Tell whether a class is a dataclass, or one of a kind that only holds values."""
+    """Return whether a class is a dataclass, or one of a kind that only holds values."""
     if name not in classes:
         return name.endswith(_VALUES)
     node = classes[name]

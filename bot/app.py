@@ -92,7 +92,7 @@ class App:
         return self if self.trusts(chat) else self.public
 
     def trusts(self, chat: "Chat") -> bool:
-        """Tell whether this chat may see personal corpora."""
+        """Return whether this chat may see personal corpora."""
         return chat.key in self.settings.chat.private
 
     def archive_of(self, chat: "Chat") -> str:

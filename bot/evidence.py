@@ -1,4 +1,4 @@
-"""Chooses from the settings what finds texts by meaning, searches the web, and orders evidence.
+"""Opens what the settings name: embedders, rerankers, and the search of the web.
 
 Models and clients are loaded on first use.
 """

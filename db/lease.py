@@ -206,7 +206,7 @@ class Lease(Closable):
         return row
 
     def _may_take(self, row: _Row) -> bool:
-        """Tell whether no process can rely on the lease any more."""
+        """Return whether no process can rely on the lease any more."""
         now = self._clock()
         if row.free:  # in a restored database, or that of a standby, it may have been taken since
             return self._moved_at is None or now - self._moved_at > self._times.holds

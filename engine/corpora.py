@@ -132,7 +132,7 @@ def role_of_new(name: str) -> CorpusRole:
 
 
 def holds_archive(corpora: Sequence[Corpus]) -> bool:
-    """Tell whether there is anything to search but news."""
+    """Return whether there is anything to search but news."""
     return any(corpus.role is not CorpusRole.NEWS for corpus in corpora)
 
 

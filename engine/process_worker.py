@@ -1,4 +1,4 @@
-"""The worker process of a pool: runs tasks, limits its own memory and CPU time, streams notes.
+"""The worker process of a pool: runs tasks within limits, and sends notes while it works.
 
 Tasks come on standard input; notes and results go to standard output. A task names a function of a
 module, or a method of a class, of which the process makes one object with its owner. What crosses

@@ -1,4 +1,4 @@
-"""What all stages share: corpora, the flags of documents, the usage of models, what is closed."""
+"""What all stages share: corpora, flags of documents, usage of models, and what is to be closed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -112,19 +112,19 @@ class Corpus:
         return self.kind is Kind.PERSONAL
 
     @property
-    def read_in(self) -> tuple[str, ...]:
+    def query_languages(self) -> tuple[str, ...]:
         """The languages for reading queries: those of its documents, or its own if it has none."""
         return self.languages or (self.language,)
 
     @property
-    def searchable(self) -> int:
+    def searchable_documents(self) -> int:
         """How many of its documents have lexemes: those that BM25 counts."""
         return self.documents - self.empty
 
     @property
     def average_length(self) -> float:
         """Mean length in tokens of the documents that have any; 1.0 if none has."""
-        return self.tokens / self.searchable if self.tokens and self.documents else 1.0
+        return self.tokens / self.searchable_documents if self.tokens and self.documents else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class Card:
 
 
 def can_draw() -> bool:
-    """Tell whether what draws is installed, without loading it."""
+    """Return whether what draws is installed, without loading it."""
     return all(find_spec(name) for name in _PACKAGES)
 
 

@@ -69,7 +69,7 @@ class FontLibrary:
     longest_emoji: int
 
     def draws(self, letter: str) -> bool:
-        """Tell whether a family has a letter."""
+        """Return whether a family has a letter."""
         return any(ord(letter) in characters for characters in self.families.values())
 
     def match_emoji(self, text: str, start: int) -> str:

@@ -36,7 +36,7 @@ from bot.cli.shared import (
 from bot.console.screen import Output, progress_bar
 from bot.signals import run_until_signal
 from engine.errors import InputError, NothingUsable, StorageError, UsageError
-from engine.ingest.isolated_reader import ReadSource, SourceReader
+from engine.ingest.isolated_reader import IsolatedSource, SourceReader
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults
 from engine.messages import join_messages
@@ -139,7 +139,7 @@ class IngestOptions:
 @asynccontextmanager
 async def open_sources(
     files: Sequence[str], options: IngestOptions, settings: IngestSettings
-) -> AsyncIterator[list[ReadSource]]:
+) -> AsyncIterator[list[IsolatedSource]]:
     """Open all files and recognise their formats; "-" is standard input.
 
     Raises UsageError for an unknown format, InputError for an unusable file.
@@ -157,7 +157,7 @@ async def open_sources(
 
 
 async def ingest_files(
-    app: "App", sources: Sequence[ReadSource], options: IngestOptions, *, output: Output
+    app: "App", sources: Sequence[IsolatedSource], options: IngestOptions, *, output: Output
 ) -> list[str]:
     """Load files, each into the corpus that it belongs to, and return the names of these.
 
@@ -188,7 +188,7 @@ async def _ingest_into(app: "App", target: Target, options: IngestOptions, outpu
     corpus, is_new = await _ensure_corpus(app, options, target)
     if not is_new:
         for source in sources:
-            source.read_in(corpus.language)
+            source.set_picture_language(corpus.language)
     begun = time.monotonic()
     try:
         report, damage = await _load_sources(app, corpus, sources, output)
@@ -221,7 +221,7 @@ async def _ingest_into(app: "App", target: Target, options: IngestOptions, outpu
 
 
 async def _load_sources(
-    app: "App", corpus: Corpus, sources: Sequence[ReadSource], output: Output
+    app: "App", corpus: Corpus, sources: Sequence[IsolatedSource], output: Output
 ) -> tuple[IngestReport, InputError | None]:
     """Store the records of all files. Returns the counts, and the damage at which a file ended.
 
@@ -297,7 +297,7 @@ async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
 
 
 def _build_progress(
-    tell: Callable[[int, str], None], sources: Sequence[ReadSource]
+    tell: Callable[[int, str], None], sources: Sequence[IsolatedSource]
 ) -> Callable[[IngestReport], None]:
     begun = time.monotonic()
 

@@ -21,7 +21,7 @@ from engine.values import Corpus, Kind
 
 if TYPE_CHECKING:
     from bot.app import App
-    from engine.ingest.isolated_reader import ReadSource
+    from engine.ingest.isolated_reader import IsolatedSource
     from engine.ingest.load import IngestReport
     from engine.ingest.records import TableLayout
 
@@ -64,7 +64,7 @@ def timezone_key(value: str | None) -> str | None:
 
 
 def consent_to_tables(
-    sources: Sequence["ReadSource"], *, yes: bool, output: Output
+    sources: Sequence["IsolatedSource"], *, yes: bool, output: Output
 ) -> Mapping[str, str]:
     """Show what was guessed about tables, and ask whether it is right.
 
@@ -89,7 +89,7 @@ def consent_to_tables(
             )
         if "timezone" in table.guessed and sys.stdin.isatty():
             zones[source.opened.name] = _ask_for_zone()
-            source.read_times_in(zones[source.opened.name])
+            source.set_time_zone(zones[source.opened.name])
         confirm(f"Store {source.opened.name} like this?")
     return zones
 
@@ -181,11 +181,11 @@ class Target:
     name: str
     kind: Kind
     known: Corpus | None
-    sources: "list[ReadSource]"
+    sources: "list[IsolatedSource]"
 
 
 async def choose_targets(
-    app: "App", sources: "Sequence[ReadSource]", *, corpus: str, kind: Kind | None
+    app: "App", sources: "Sequence[IsolatedSource]", *, corpus: str, kind: Kind | None
 ) -> list[Target]:
     """Return the corpora to fill, those of the first files first. Raises UsageError.
 
@@ -210,7 +210,7 @@ async def choose_targets(
 
 
 async def _find_target(
-    app: "App", sources: "Sequence[ReadSource]", corpus: str, kind: Kind | None
+    app: "App", sources: "Sequence[IsolatedSource]", corpus: str, kind: Kind | None
 ) -> Target | None:
     """Return the corpus that is named, on the command line, in the settings or by --kind."""
     if name := corpus or app.settings.search.corpus:
@@ -223,7 +223,7 @@ async def _find_target(
     return replace(target, kind=kind) if kind else target
 
 
-def choose_kind(sources: "Sequence[ReadSource]") -> Kind:
+def choose_kind(sources: "Sequence[IsolatedSource]") -> Kind:
     """Return the kind of one corpus for all: personal as soon as anything is.
 
     Messages that lie among the posts of an account do not make those private.
@@ -240,12 +240,12 @@ async def _build_target(app: "App", name: str, kind: Kind) -> Target:
     return Target(name, stored.kind, stored, [])
 
 
-def fits(source: "ReadSource", kind: Kind) -> bool:
-    """Tell whether texts of a source may go into a corpus of a kind: into a private one all may."""
+def fits(source: "IsolatedSource", kind: Kind) -> bool:
+    """Return whether texts of a source may go into a corpus of a kind; a private one takes all."""
     return kind is Kind.PERSONAL or kind in source.opened.kinds
 
 
-def _explain_unfit(source: "ReadSource", target: Target | None) -> UsageError:
+def _explain_unfit(source: "IsolatedSource", target: Target | None) -> UsageError:
     usual = source.opened.kinds[0].value
     whole = f", and corpus {target.name!r} is {target.kind.value}" if target else ""
     return UsageError(
@@ -254,7 +254,7 @@ def _explain_unfit(source: "ReadSource", target: Target | None) -> UsageError:
     )
 
 
-def name_unread(sources: "Sequence[ReadSource]") -> list[str]:
+def name_unread(sources: "Sequence[IsolatedSource]") -> list[str]:
     """Return the files that are there and not read, with the number of their records."""
     return [
         f"{file.name} ({file.records:,})" if file.records else file.name
@@ -263,7 +263,7 @@ def name_unread(sources: "Sequence[ReadSource]") -> list[str]:
     ]
 
 
-def tell_unread(sources: "Sequence[ReadSource]", output: Output) -> None:
+def tell_unread(sources: "Sequence[IsolatedSource]", output: Output) -> None:
     """Say what is there and not read."""
     unread = [file for source in sources for file in source.unread]
     if not unread:

@@ -31,7 +31,7 @@ from db.logs import RunOutcome
 from engine.corpora import ALL, USUAL, Document
 from engine.errors import PresagioError, StorageError, explain_error
 from engine.fetch.client import Fetcher
-from engine.ingest.isolated_reader import ReadSource
+from engine.ingest.isolated_reader import IsolatedSource
 from engine.ingest.load import detect_documents_language
 from engine.ingest.records import BatchLost
 from engine.settings.fetching import IngestSettings
@@ -93,7 +93,7 @@ class OfferedFiles:
         async with open_sources([str(file)], IngestOptions(), self._settings) as sources:
             for source in sources:
                 if source.opened.table and "timezone" in source.opened.table.guessed:
-                    source.read_times_in(zone)
+                    source.set_time_zone(zone)
                     await source.recognise()
             kind, table = choose_kind(sources), sources[0].opened.table
             documents = await _read_sample(sources[0])
@@ -179,7 +179,7 @@ class OfferedFiles:
                 self.drop(folder.name)
 
 
-async def _read_sample(source: ReadSource) -> Sequence[Document]:
+async def _read_sample(source: IsolatedSource) -> Sequence[Document]:
     """Return the first documents of a file; none if they cannot be read, of which loading tells."""
     batch = await source.batch(_SAMPLED)
     with suppress(BatchLost):

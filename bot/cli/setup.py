@@ -351,7 +351,7 @@ async def _load_archive(
         async with open_sources(wishes.archive, options, app.settings.ingest) as sources:
             for source in sources:
                 if source.opened.name in zones:
-                    source.read_times_in(zones[source.opened.name])
+                    source.set_time_zone(zones[source.opened.name])
             names = await ingest_files(app, sources, options, output=output)
     if wishes.name or wishes.author:
         for name in names:

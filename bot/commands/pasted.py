@@ -28,15 +28,19 @@ async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
     link = first_link(text)
     if link is None:
         return written
+
+    async def read_page() -> Headline:
+        return await headline_from_link(app.fetcher(), app.isolation, link, now=now)
+
     if is_remark(written.text):
         try:
-            return await headline_from_link(app.fetcher(), app.isolation, link, now=now)
+            return await read_page()
         except FetchError as error:
             if len(find_telling_words(written.text)) >= FEWEST_WITHOUT_PAGE:
                 return written
             if not isinstance(error, FetchFailed):
-                raise  # it says what is wrong with the page
-            raise FetchFailed(
+                raise  # it tells people what is wrong with the page
+            raise FetchFailed(  # whose message only an operator understands
                 Message("I could not open {host}.", host=shown_host(link)),
                 fix=join_messages(
                     Message("Paste the headline instead."), for_operators(error.full_message)
@@ -45,7 +49,7 @@ async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
     date = None
     try:
         async with asyncio.timeout(_DATE_SECONDS):
-            date = (await headline_from_link(app.fetcher(), app.isolation, link, now=now)).date
+            date = (await read_page()).date
     except (FetchError, TimeoutError) as error:
         logger.info("the date of a linked page is unknown: %s", explain_error(error))
     return replace(written, date=date)

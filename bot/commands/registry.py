@@ -265,7 +265,7 @@ class Registry:
         is_near = len(folded) > _LONGEST_PARTICLE and self._find_near(folded)
         return folded in self._by_name or bool(is_near)
 
-    def counts(self, request: Request) -> int:
+    def count_searches(self, request: Request) -> int:
         """Return how many searches an event counts as: one for each headline that is answered."""
         act = self._find_act(request)
         if act is None or not act.counted:
@@ -289,7 +289,7 @@ class Registry:
         is_call = request.trigger is Trigger.BUTTON or request.command_call is not None
         if request.unclear and not is_call:
             return request.trigger is Trigger.ADDRESSED
-        return is_call or self.counts(request) > 0
+        return is_call or self.count_searches(request) > 0
 
     def _find_act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""

@@ -157,7 +157,7 @@ async def run_terminal(
             await conversation.answer(
                 _build_request(line, number, adapter, terminal, now()), adapter
             )
-            await conversation.wait_until_written()
+            await conversation.wait_for_compositions()
     finally:
         if terminal.interactive:
             screen.write("\n")  # end the prompt's line, after Ctrl-C too

@@ -16,12 +16,19 @@ from bot.app import App
 from bot.commands.intents import IntentJudge
 from bot.commands.plain_messages import name_question
 from bot.commands.registry import Registry
-from bot.conversation.gates import Backpressure, Doorkeeper, Gates, Room, Stop, not_meant
+from bot.conversation.gates import (
+    Backpressure,
+    Doorkeeper,
+    Gates,
+    Room,
+    Stop,
+    find_reason_to_ignore,
+)
 from bot.conversation.sending import (
     SHOWN_FOR,
+    CompositionRunner,
     Sender,
     Steps,
-    Writing,
     build_apology,
     explain_problem,
 )
@@ -41,12 +48,12 @@ logger = logging.getLogger("presagio.conversation")
 
 _MAX_APOLOGISED = 1000  # events whose asker was told of an error
 _SLOW_IN_GROUP = 2  # slow answers under way at once
-_SOON = 0.7  # seconds; most answers to commands are faster
-# How old a message may be whose edit changes its answer, and one whose deletion deletes it: the
-# database remembers events for as long as the latter.
+_SOON_SECONDS = 0.7  # before a step is shown that was asked for: most commands are answered faster
+# An answer is changed or deleted with its message if that is no older. The database remembers
+# events for as long as messages are deletable.
 _EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)
-_CLOSE = timedelta(minutes=1)  # messages that come close together
-_REMEMBERED = 1000  # chats in which something was written lately
+_SEVERAL_WITHIN = timedelta(minutes=1)  # messages this close together count as sent at once
+_CHATS_REMEMBERED = 1000  # chats in which something was written lately
 
 
 class TurnQueue:
@@ -73,12 +80,14 @@ class TurnQueue:
             turn.set()
 
 
-class RecentPastes:
-    """Remembers what people wrote in private lately, so that answers that come close together name
-    what they answer."""
+class RecentMessages:
+    """Remembers when people wrote in private lately.
+
+    Answers to several messages that came close together each name what they answer.
+    """
 
     def __init__(self) -> None:
-        self._written: Recent[str, dict[str, datetime]] = Recent(_REMEMBERED)
+        self._written: Recent[str, dict[str, datetime]] = Recent(_CHATS_REMEMBERED)
 
     def note(self, request: Request) -> None:
         """Note when a message was addressed to the bot in private."""
@@ -88,7 +97,7 @@ class RecentPastes:
         self._written[request.place.key] = {
             event: moment
             for event, moment in (*written.items(), (request.answered_event, request.now))
-            if request.now - moment < _CLOSE
+            if request.now - moment < _SEVERAL_WITHIN
         }
 
     def is_one_of_several(self, request: Request) -> bool:
@@ -114,10 +123,14 @@ class Conversation:
     Quick answers do not wait for slow ones. In a group two slow answers may be under way at once.
     `maximum` events may be under way or waiting, `max_in_chat` of them in one chat. As many again
     are claimed but not answered, and events beyond that are not even claimed; people are told that
-    the bot is busy, each once a minute. `judge` is asked what a message wants whose words do not
-    tell. Model calls are charged to `source`. `report` tells the operators of errors that they have
-    to mend. If `patience` is given, an answer waits at most so many seconds for what can also
-    change it after it was sent.
+    the bot is busy, each once a minute.
+
+    `claims` lets one process alone answer an event. `judge` tells what is wanted by a message whose
+    words do not show it. Model calls are charged to `source`. `report` tells the operators of
+    errors that they have to mend. An answer that takes longer than `step_after` seconds shows what
+    it waits for. With `patience`, an answer is sent after so many seconds even if something is
+    still missing that can be added later. After an error of the database, a search is tried again
+    after each of `retry_pauses`, in seconds.
     """
 
     def __init__(
@@ -133,30 +146,31 @@ class Conversation:
         source: BudgetSource = BudgetSource.CHATS,
         step_after: float = 2.0,
         report: Callable[[PresagioError], None] = ignore,
-        again_after: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
+        retry_pauses: Sequence[float] = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0),
         patience: float | None = None,
     ) -> None:
-        self._gates = Gates(app, registry.counts, doorkeeper)
+        self._gates = Gates(app, registry.count_searches, doorkeeper)
         self._claims = claims
         self._app = app
         self.registry = registry
-        self._crowd = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
+        self._backpressure = Backpressure(maximum=maximum, max_in_chat=max_in_chat)
         self._source = source
-        self._step_after = step_after  # seconds
-        self._writing = Writing(
+        self._step_after = step_after
+        self._compositions = CompositionRunner(
             app, claims, source=source, report=report, write_commands=registry.write_as_typed
         )
-        self._sender = Sender(app.chats, self._writing)
+        self._sender = Sender(app.chats, self._compositions)
         self._judge = judge
         self._report = report
-        self._again_after = again_after  # seconds between attempts without a database
+        self._retry_pauses = retry_pauses
         self._patience = patience
-        self._unfinished: set[tuple[str, str]] = set()
-        self._expected = 0
-        self._idle = asyncio.Event()
+        self._unfinished: set[tuple[str, str]] = set()  # events whose answers are being completed
+        self._expected = 0  # events that `drain` waits for
+        self._idle = asyncio.Event()  # set while there are none
         self._idle.set()
-        self._pasted = RecentPastes()
-        self._later: set[asyncio.Task[None]] = set()
+        self._recent = RecentMessages()
+        self._background: set[asyncio.Task[None]] = set()  # what goes on after an answer was sent
+        # The queues of each chat, for slow answers and for quick ones, and the locks of messages.
         self._queues: WeakValueDictionary[tuple[str, bool], TurnQueue] = WeakValueDictionary()
         self._messages: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._apologised: Recent[tuple[str, str], None] = Recent(_MAX_APOLOGISED)
@@ -164,9 +178,9 @@ class Conversation:
     async def answer(self, request: Request, adapter: Adapter) -> None:
         """Answer an event or ignore it. Raises nothing but CancelledError."""
         request = self.registry.read(request.strip_unstorable(), has_judge=self._judge is not None)
-        self._pasted.note(request)
-        if why := not_meant(request):
-            logger.debug("%s %s: %s", *request.event, why)
+        self._recent.note(request)
+        if reason := find_reason_to_ignore(request):
+            logger.debug("%s %s: %s", *request.event, reason)
             return
         with self.expect_event():
             await self._answer_if_room(request, adapter)
@@ -186,7 +200,7 @@ class Conversation:
     async def drain(self, seconds: float) -> bool:
         """Wait until nothing is expected or under way. Return False after `seconds`.
 
-        What is being written is cut off, and taken up at the next start.
+        Compositions are cut off, and resumed at the next start.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -194,34 +208,34 @@ class Conversation:
         except TimeoutError:
             return False
         finally:
-            for task in tuple(self._later):
+            for task in tuple(self._background):
                 task.cancel()
-            await self._writing.close()
+            await self._compositions.close()
         return True
 
-    def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
-        """Finish what processes that have died were writing on the adapter's platform."""
+    def resume_compositions(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
+        """Finish the compositions that processes left when they died, on the adapter's platform."""
         if self._app.client:
-            self._writing.take_up(adapter, now)
+            self._compositions.resume(adapter, now)
 
-    async def wait_until_written(self) -> None:
-        """Wait until nothing is being written; cancelled, cut it off."""
+    async def wait_for_compositions(self) -> None:
+        """Wait until no tweets are being composed; cut that off if this is cancelled."""
         try:
-            await self._writing.wait_until_finished()
+            await self._compositions.wait_until_finished()
         except asyncio.CancelledError:
-            await self._writing.close()
+            await self._compositions.close()
             raise
 
     async def _answer_if_room(self, request: Request, adapter: Adapter) -> None:
         """Answer an event, or tell that the bot is busy if too many are under way or waiting."""
         chat = request.place.key
-        room = self._crowd.room(chat)
+        room = self._backpressure.room(chat)
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
-            if reply := self._gates.turned_away(request):
+            if reply := self._gates.turn_away(request):
                 await self._sender.deliver(request, reply, adapter)
             return
-        with self._crowd.count_event(chat):
+        with self._backpressure.count_event(chat):
             async with self._lock_message(request):
                 if request.event in self._apologised:  # once, even if it is delivered again
                     return
@@ -264,7 +278,7 @@ class Conversation:
         async with Steps(
             claimed.adapter,
             request,
-            after=_SOON if request.needs_step else self._step_after,
+            after=_SOON_SECONDS if request.needs_step else self._step_after,
             message=claimed.claim.step,
             keep=claimed.claim.shows_step,
         ) as steps:
@@ -289,7 +303,7 @@ class Conversation:
         adapter, claim = claimed.adapter, claimed.claim
         if not await claim.begin_answer():
             return
-        request = replace(request, one_of_several=self._pasted.is_one_of_several(request))
+        request = replace(request, one_of_several=self._recent.is_one_of_several(request))
         claim.message = await self._sender.deliver(request, reply, adapter, take_message())
         claim.shows = reply.shows
         if reply.finish:
@@ -319,7 +333,7 @@ class Conversation:
         self._unfinished.discard(original)
         message = await self._claims.answer_to(*original, since=since)
         # Only searches are made again: other commands have had their effect.
-        changeable = deleted or self.registry.counts(request)
+        changeable = deleted or self.registry.count_searches(request)
         if message is None or not changeable or not self._gates.allows(request):
             logger.debug("%s %s: nothing to change", *request.event)
             return
@@ -339,14 +353,15 @@ class Conversation:
         self, request: Request, claimed: _Claimed
     ) -> tuple[Request, Reply | None]:
         """Return the request as the gates admit it, and the reply, or None for no reply."""
-        turn, admitted = claimed.turn, await self._gates.admit(request, crowded=claimed.crowded)
+        turn = claimed.turn
+        admitted = await self._gates.admit(request, crowded=claimed.crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
             return request, admitted.reply
         if admitted.trigger is not Trigger.OVERHEARD and self.registry.needs_sign(admitted):
             await claimed.adapter.show_busy(admitted)
-            # In private whoever writes sees that one is typed, and the answers keep their order.
-            # Whose words go around the bot's name may speak of it: then no answer is promised.
+            # In private chats people see that the bot is typing, and answers keep their order. A
+            # message with the bot's name in its middle may only speak of it: it is promised none.
             waits = admitted.needs_step or not (turn.is_set() or admitted.place.private)
             if waits and not (admitted.unclear and admitted.around_name):
                 admitted.step(admitted.words.say("One moment …"))
@@ -413,8 +428,8 @@ class Conversation:
     def _run_in_background(self, work: Coroutine[None, None, None]) -> None:
         """Start what goes on after an answer was sent; `drain` cancels it."""
         task = asyncio.create_task(work)
-        self._later.add(task)
-        task.add_done_callback(self._later.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def _apologise(self, request: Request, adapter: Adapter, error: Exception) -> None:
         """Report the error to the asker once, even if the database is unavailable."""
@@ -425,7 +440,7 @@ class Conversation:
             and request.revision is None
             and request.trigger in SHOWN_FOR
             # A search changes nothing, so it may be tried twice.
-            and self.registry.counts(request) > 0
+            and self.registry.count_searches(request) > 0
         )
         apology = build_apology(request, error, again=again)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
@@ -436,9 +451,9 @@ class Conversation:
     async def _answer_again(self, request: Request, adapter: Adapter, message: str | None) -> None:
         """Replace an apology by the answer once the database is back; give up after minutes.
 
-        The apology says that the answer comes: no steps replace it, and all is waited for.
+        No steps are shown, as the apology says that the answer comes, and it comes complete.
         """
-        for pause in self._again_after:
+        for pause in self._retry_pauses:
             await asyncio.sleep(pause)
             try:
                 await self._claims.give_back(*request.event)

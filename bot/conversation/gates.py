@@ -1,5 +1,8 @@
-"""Checks before any work, in order: the first that fails ends the request. Among them, whom the bot
-answers: its owner, whom the settings name, and whom the owner lets in."""
+"""Checks before any work, in order: the first that fails ends the request.
+
+One of them is who may use the bot: its owner, those whom the settings name, and those whom the
+owner lets in.
+"""
 
 import re
 from collections import Counter
@@ -46,8 +49,8 @@ _TOLD = {
         "My owner decides who may use me, and cannot be reached just now."
     ),
 }
-_WRONG_CODE = "wrong code"  # why somebody is stopped who types one
-_REMEMBERED = 1000  # names and people
+_WRONG_CODE = "wrong code"  # the reason why a request is stopped
+_MOST_REMEMBERED = 1000  # names, and people
 _LONGEST_NAME = 60
 _WRONG_CODES = 5  # that are told so in a minute
 _OVERHEARD = 3  # headlines of one person, searched at once
@@ -63,7 +66,7 @@ class Stop:
 
 
 class Doorkeeper:
-    """Admits the owner, whom the settings name, and whom the owner lets in; if open, everybody.
+    """Admits the owner, those in the settings, and whom the owner lets in; if open, everybody.
 
     Chats that the settings name are enough for a bot without an owner: others are then ignored
     rather than asked to wait.
@@ -73,7 +76,7 @@ class Doorkeeper:
         self._ownership = ownership
         self._open = settings.access == "open"
         self._allow, self._operators = frozenset(settings.allow), frozenset(settings.admins)
-        self._let_in: Recent[str, None] = Recent(_REMEMBERED)
+        self._let_in: Recent[str, None] = Recent(_MOST_REMEMBERED)
 
     async def admit(self, request: Request) -> Request | Stop:
         """Return the request, marked if the owner makes it, or a Stop. Raises StorageError."""
@@ -217,18 +220,19 @@ class Backpressure:
 
 
 class Gates:
-    """Checks, after `not_meant`, in this order: access lists, pace of buttons, the doorkeeper,
-    listening mode, pace of headlines, files that cannot be read, and load; and quotas, once it is
-    the turn of a request.
+    """Checks a request that there is no reason to ignore.
 
-    `counts` returns how often quotas count a request; `clock` returns monotonic seconds. Without a
-    `doorkeeper` everybody is admitted: whoever writes in the terminal owns the machine.
+    In this order: access lists, pace of buttons, the doorkeeper, listening mode, pace of headlines,
+    files that cannot be read, and load; and quotas, once it is the turn of the request.
+    `count_searches` returns as how many searches quotas count it; `clock` returns monotonic
+    seconds. Without a `doorkeeper` everybody is admitted: whoever writes in the terminal owns the
+    machine.
     """
 
     def __init__(
         self,
         app: App,
-        counts: Callable[[Request], int],
+        count_searches: Callable[[Request], int],
         doorkeeper: Doorkeeper | None,
         *,
         clock: Callable[[], float] = monotonic,
@@ -237,14 +241,14 @@ class Gates:
         self._chats = app.chats
         self._quotas = Quotas(app.database)
         self._limits = limits
-        self._counts = counts
+        self._count_searches = count_searches
         self._doorkeeper = doorkeeper
         self._notices = RateLimit(1)  # a minute for each person and chat
         self._wrong_codes = RateLimit(_WRONG_CODES)
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
         self._searching: dict[str, set[tuple[str, str]]] = {}  # events of each person in a chat
-        self._hurried: Recent[str, float] = Recent(_REMEMBERED)
+        self._hurried: Recent[str, float] = Recent(_MOST_REMEMBERED)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or a Stop.
@@ -273,7 +277,7 @@ class Gates:
         waits is not counted: if the process stops, another one answers and counts it. Raises
         StorageError.
         """
-        times, person, place = self._counts(request), request.person, request.place
+        times, person, place = self._count_searches(request), request.person, request.place
         if not times:
             return None
         who = cut(" ".join(person.name.split()), _LONGEST_NAME) or None
@@ -316,8 +320,8 @@ class Gates:
         expected = self._doorkeeper is None or self._doorkeeper.expects(request)
         return self._limits.admits(request.listed_as) and expected
 
-    def turned_away(self, request: Request) -> Reply | None:
-        """Return the reply when there is no room at all, without querying the database."""
+    def turn_away(self, request: Request) -> Reply | None:
+        """Return the reply to a request for which there is no room, without asking the database."""
         if not self.allows(request):
             return None
         return self._build_busy_notice(replace(request, words=words_for(request.person.language)))
@@ -339,7 +343,7 @@ class Gates:
         """Yield a request until it is finished, marked if its person is still being answered."""
         hurried = False
         among_others = request.place.kept and not request.place.private
-        if among_others and request.trigger is not Trigger.BUTTON and self._counts(request):
+        if among_others and request.trigger is not Trigger.BUTTON and self._count_searches(request):
             who, overheard = _searcher(request), request.trigger is Trigger.OVERHEARD
             under_way = self._searching.get(who, set())
             hurried = self._note_pace(who, len(under_way) >= (_OVERHEARD if overheard else 1))
@@ -366,8 +370,11 @@ class Gates:
         return True
 
     def _claim_notice(self, request: Request, why: str = "") -> bool:
-        """Return whether a person may be told something now, and count it against the pace; who
-        copies a code wrongly tries again at once, and was often told to wait just before."""
+        """Return whether a person may be told something now, and count it against the pace.
+
+        Wrong codes have a pace of their own: people try again at once after a slip, and were often
+        told to wait just before.
+        """
         whom = f"{request.place.key}:{request.person.id}:{why}"
         notices = self._wrong_codes if why == _WRONG_CODE else self._notices
         # By the time of the event; the pace of buttons alone is told by the clock of the process.
@@ -413,7 +420,7 @@ def _searcher(request: Request) -> str:
     return f"{request.place.chat_id}:{request.who}:{heard}"
 
 
-def not_meant(request: Request) -> str | None:
+def find_reason_to_ignore(request: Request) -> str | None:
     """Return why an event needs no answer, or None if it does.
 
     It is the bot's own, another bot's, or empty; or it was overheard and is no headline.

@@ -1,5 +1,5 @@
 """Delivers answers: shows what a slow one waits for and replaces that, apologises for errors, and
-writes what takes longer beside the conversation."""
+composes tweets beside the conversation, as that takes longer."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ _PAUSE = 2.0  # seconds between two edits: platforms allow few in a minute
 _TRIES = 3
 _AGAIN_SECONDS = 2.0
 _LONGEST_WAIT = 30.0
-_AT_ONCE = 4  # tasks that ask a model; the others wait
+_COMPOSITIONS_AT_ONCE = 4  # the others wait
 _MAX_ATTEMPTS = 2
 _STALE = timedelta(minutes=15)  # nobody waits for it any more
 _LOOK_SECONDS = 60.0
@@ -206,8 +206,8 @@ async def show_outcome(
     return False
 
 
-class Writing:
-    """The tasks under way in this process. One that is cut off is taken up at the next start.
+class CompositionRunner:
+    """Composes tweets beside the conversation. What is cut off is resumed at the next start.
 
     `report` tells the operators of errors that they have to mend. `write_commands` takes a platform
     and a text of the bot, and returns the text with commands as people type them there.
@@ -226,8 +226,8 @@ class Writing:
         self._tasks = Compositions(app.database)
         self._report, self._write_commands = report, write_commands
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._looking: dict[str, asyncio.Task[None]] = {}
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._resuming: dict[str, asyncio.Task[None]] = {}
+        self._room = asyncio.Semaphore(_COMPOSITIONS_AT_ONCE)
 
     async def announce(
         self, request: Request, reply: Reply, adapter: Adapter, step: str | None
@@ -266,14 +266,14 @@ class Writing:
         while self._running:
             await asyncio.wait(self._running.values())
 
-    def take_up(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
+    def resume(self, adapter: Adapter, now: Callable[[], datetime]) -> None:
         """From now on, take over what dead processes left unfinished on the adapter's platform."""
-        if adapter.platform not in self._looking:
-            self._looking[adapter.platform] = asyncio.create_task(self._resume_left(adapter, now))
+        if adapter.platform not in self._resuming:
+            self._resuming[adapter.platform] = asyncio.create_task(self._resume_left(adapter, now))
 
     async def close(self) -> None:
         """Cancel what is under way."""
-        ending = [*self._looking.values(), *self._running.values()]
+        ending = [*self._resuming.values(), *self._running.values()]
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
@@ -378,20 +378,20 @@ def _request_of(task: KeptTask, now: datetime) -> Request:
 
 
 class Sender:
-    """Delivers replies, and begins what is written after it is announced."""
+    """Delivers replies, and begins the compositions that they announce."""
 
-    def __init__(self, chats: Chats, writing: Writing) -> None:
+    def __init__(self, chats: Chats, compositions: CompositionRunner) -> None:
         self._chats = chats
-        self._writing = writing
+        self._compositions = compositions
 
     async def deliver(
         self, request: Request, reply: Reply, adapter: Adapter, step: str | None = None
     ) -> str | None:
         """Send the reply once, in place of the message of a `step`; return its message's id."""
         if reply.stops is not None:
-            await self._writing.stop(reply.stops)
+            await self._compositions.stop(reply.stops)
         if reply.writes is not None:
-            announce = partial(self._writing.announce, request, reply, adapter, step)
+            announce = partial(self._compositions.announce, request, reply, adapter, step)
             return await self.send(request, announce)
         if step is None:
             return await self.send(request, partial(adapter.deliver, request, reply))

@@ -48,7 +48,7 @@ _LEASE = timedelta(minutes=3)
 _SETTLE_AGAIN_SECONDS = 0.5
 _LEASE_SECONDS = 60.0  # of one run; deliveries under way are then finished
 _LOOK_SECONDS = 1.0  # between two checks for owed deliveries, while some are under way
-_AT_ONCE = 20  # chats; Telegram accepts thirty messages a second from one bot
+_CHATS_AT_ONCE = 20  # Telegram accepts thirty messages a second from one bot
 _UNSURE = timedelta(seconds=30)  # after this, a message that arrived is surely shown
 _GIVE_UP_AFTER = timedelta(days=1)  # nobody wants yesterday's news
 _FIRST_DELAY, _LONGEST_DELAY = 5.0, 15 * 60.0  # seconds before another attempt
@@ -255,7 +255,7 @@ class _Run:
 
     async def _begin_deliveries(self) -> bool:
         """Lease and begin as many as there is room for; return whether there were any."""
-        room = _AT_ONCE - len(self._sending)
+        room = _CHATS_AT_ONCE - len(self._sending)
         late = asyncio.get_running_loop().time() >= self._until
         if late or self._error or not room:
             return False

@@ -306,7 +306,7 @@ def _parse_host(url: str) -> str:
 
 
 def _affects_all(error: Exception) -> bool:
-    """Tell whether an error affects every feed and not only this one."""
+    """Return whether an error affects every feed and not only this one."""
     # A plain StorageError comes from a statement that failed because of what the feed would store.
     return isinstance(error, PresagioError) and type(error) is not StorageError
 

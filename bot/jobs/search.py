@@ -20,12 +20,12 @@ from engine.search import Filters, Headline, Prophecy, SearchRequest
 from engine.values import Corpus
 
 logger = logging.getLogger("presagio.search")
-_AT_ONCE = 4  # searches
+_SEARCHES_AT_ONCE = 4
 _PAGE = 100  # stories
 _LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
 _AGAIN_AFTER = timedelta(minutes=10)  # for stories that a model left unjudged
 _JUDGE_WITHIN = timedelta(hours=3)  # later a story may be posted unjudged
-_REMEMBERED = timedelta(minutes=5)  # that nothing was left to search
+_IDLE_PAUSE = timedelta(minutes=5)  # nothing is read in it once nothing was left to search
 _MAX_FAILURES = 3  # of the model in a row; the other stories then wait for the next run
 
 
@@ -51,7 +51,7 @@ class Memory:
         self._taken_up: datetime | None = None
 
     def takes_up(self, now: datetime) -> bool:
-        """Tell whether the model was not asked for a while about stories it had left unjudged."""
+        """Return whether the model was not asked for a while about stories it had left unjudged."""
         return self._taken_up is None or now - self._taken_up >= _AGAIN_AFTER
 
     def note_taken_up(self, now: datetime) -> None:
@@ -59,7 +59,7 @@ class Memory:
         self._taken_up = now
 
     def still_holds(self, change: int, now: datetime) -> bool:
-        """Tell whether no story can have come since nothing was left."""
+        """Return whether no story can have come since nothing was left."""
         return change == self._change and self._until is not None and now < self._until
 
     def keep(self, corpora: Sequence[str], change: int, now: datetime, *, anything: bool) -> None:
@@ -68,7 +68,7 @@ class Memory:
         # A change may become visible a little after its number: a second round has to see nothing.
         settled = not anything and change == self._last
         self._last, self._change = change, change if settled else None
-        self._until = now + _REMEMBERED
+        self._until = now + _IDLE_PAUSE
 
 
 class StorySearch:
@@ -267,7 +267,7 @@ async def _await_some(tasks: Iterable[Awaitable[None]]) -> None:
         for task in remaining:  # shared by the workers: each takes the next
             await task
 
-    workers = (worker() for _ in range(_AT_ONCE))
+    workers = (worker() for _ in range(_SEARCHES_AT_ONCE))
     # All workers end before an error is raised, so that none works on after the run.
     for error in await asyncio.gather(*workers, return_exceptions=True):
         if isinstance(error, BaseException):

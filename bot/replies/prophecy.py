@@ -164,7 +164,7 @@ def _explain_nothing(prophecy: Prophecy, words: Words) -> str:
 
 
 def holds_words(prophecy: Prophecy) -> bool:
-    """Tell whether there is a word to look for; where there is none, the answer's text says so."""
+    """Return whether there is a word to look for; if there is none, the answer's text says so."""
     return any(character.isalnum() for character in prophecy.headline.text)
 
 

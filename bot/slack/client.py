@@ -404,7 +404,7 @@ class People:
         )
 
     async def is_admin(self, user_id: str, *, team: str) -> bool:
-        """Tell whether the user administers the workspace `team`. Raises DeliveryError.
+        """Return whether the user administers the workspace `team`. Raises DeliveryError.
 
         In a shared channel, admins of other workspaces can write too.
         """

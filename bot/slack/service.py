@@ -165,7 +165,7 @@ class SlackService:
         return Webhook(platform=PLATFORM, path=PATH, answer=self._pushed.answer)
 
     def status(self) -> AdapterStatus:
-        """Tell whether events can be received now."""
+        """Return whether events can be received now."""
         way = "Socket Mode" if self._app_token else "HTTP"
         return AdapterStatus(listening=self._connected, way=way)
 
@@ -238,7 +238,7 @@ class SlackService:
                 download=partial(download_file, self._client),
             ),
         )
-        self._conversation.take_up(self._adapter, self._now)
+        self._conversation.resume_compositions(self._adapter, self._now)
         if self._pushed:
             self._pushed.open(app)
             self._connected = True

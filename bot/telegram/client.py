@@ -153,7 +153,7 @@ def _map_error(error: TelegramError) -> DeliveryError:  # noqa: PLR0911 - a line
 
 
 def _is_forbidden_for_now(error: TelegramError) -> bool:
-    """Tell whether the chat or topic refuses what the bot writes until an admin changes that."""
+    """Return whether the chat or topic refuses what the bot writes until an admin changes that."""
     named = any(has_words(error, words) for words in _FORBIDDEN_FOR_NOW)
     return named or _SENDING_FORBIDDEN.search(error.message) is not None
 
@@ -165,7 +165,7 @@ def read_wait(error: RetryAfter) -> float:
 
 
 def has_words(error: TelegramError, words: str) -> bool:
-    """Tell whether Telegram's description contains these lower-case words."""
+    """Return whether Telegram's description contains these lower-case words."""
     return words in error.message.lower()
 
 

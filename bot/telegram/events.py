@@ -295,7 +295,7 @@ def _written_at(source: Message, message: Message) -> datetime | None:
 
 
 def _has_words_of_its_own(message: Message) -> bool:
-    """Tell whether there is more than mentions in a message."""
+    """Return whether there is more than mentions in a message."""
     mentions = sum(
         entity.length for entity in message.entities or () if entity.type == MessageEntity.MENTION
     )

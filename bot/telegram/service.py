@@ -80,7 +80,7 @@ class TelegramService:
         return Webhook(platform=PLATFORM, path=path, answer=self._pushed.answer)
 
     def status(self) -> AdapterStatus:
-        """Tell whether updates can be received now."""
+        """Return whether updates can be received now."""
         answered = self._poller is None or self._poller.has_answered
         way = "webhook" if self._settings.webhook_url else "polling"
         return AdapterStatus(listening=self._listening and answered, way=way)
@@ -125,7 +125,7 @@ class TelegramService:
             lambda: self._bot.delete_webhook(drop_pending_updates=False)
         )
         await self._retry_through_outages(self._updates.resume)
-        self._conversation.take_up(self._adapter, self._now)
+        self._conversation.resume_compositions(self._adapter, self._now)
         self._poller = Poller(self._bot, self._updates)
         self._listening = True
         await self._poller.run()
@@ -134,7 +134,7 @@ class TelegramService:
         self._pushed.check_secret()
         await self._retry_through_outages(self._log_in)
         await self._retry_through_outages(self._updates.resume)
-        self._conversation.take_up(self._adapter, self._now)
+        self._conversation.resume_compositions(self._adapter, self._now)
         self._pushed.open()
         try:
             await self._retry_through_outages(

@@ -42,7 +42,7 @@ class Keys:
         ]
 
     def asks_for_keys(self) -> bool:
-        """Tell whether the API requires a key at all."""
+        """Return whether the API requires a key at all."""
         return any(right is Right.ASK for _, right in self._known)
 
     def right_of(self, key: str | None) -> Right:
@@ -78,7 +78,7 @@ class OwnNames:
         )
 
     def answers_to(self, host: str, *, arrived_at: str) -> bool:
-        """Tell whether a request for this host, with or without a port, is meant for this server.
+        """Return whether a request for this host, with or without a port, is meant for this server.
 
         The names and addresses of this machine are, among them the one that the request reached.
         """
@@ -89,7 +89,7 @@ class OwnNames:
         return address is not None and (address.is_loopback or address == _read_address(arrived_at))
 
     def sends(self, page: str, *, host: str, named_may: bool) -> bool:
-        """Tell whether a request for this host may come from the page of this origin: one of this
+        """Return whether a request for this host may come from the page of this origin: one of this
         server or, where `named_may` is true, one that the settings name."""
         own = page.partition("://")[2] == host or page == self.origin
         return own or (named_may and not self.origins.isdisjoint((page, "*")))
@@ -169,7 +169,7 @@ def require_own_page(
 
 
 def _follows_link(headers: Mapping[str, str], method: str) -> bool:
-    """Tell whether a browser opens the address as a page, and not as a part of one or ahead."""
+    """Return whether a browser opens the address as a page, and not as a part of one or ahead."""
     return (
         method == "GET"
         and headers.get("sec-fetch-mode") == "navigate"

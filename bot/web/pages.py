@@ -238,7 +238,7 @@ async def _mark_words(
     for hit in hits:
         ids[hit.candidate.corpus or prophecy.corpus].append(hit.candidate.id)
     corpora = {corpus.name: corpus for corpus in await shared.app.choose_corpora(prophecy.corpus)}
-    texts = sum(corpus.searchable for corpus in corpora.values())
+    texts = sum(corpus.searchable_documents for corpus in corpora.values())
     lexemes = {lexeme for term in _leave_out_common(terms, hits, texts) for lexeme in term.lexemes}
     lookup, marked = DocumentLookup(shared.app.database), dict[int, str]()
     for name, listed in ids.items():

@@ -107,7 +107,7 @@ class WebService:
         return f"http://{host}:{self._port}/"
 
     def status(self) -> AdapterStatus:
-        """Tell whether requests are accepted now."""
+        """Return whether requests are accepted now."""
         listening = self._server.started and not self._server.should_exit
         return AdapterStatus(listening=listening, way=f"HTTP at {self.address}")
 

@@ -103,7 +103,7 @@ class CachedCounts:
         return counted
 
     def holds(self, key: Hashable) -> bool:
-        """Tell whether the value of a key is known and not too old."""
+        """Return whether the value of a key is known and not too old."""
         return key in self._values and self.clock() < self._values[key][0]
 
 

@@ -108,7 +108,7 @@ def _take_error(task: asyncio.Task[Any]) -> None:
 
 
 def wants_events(request: Request) -> bool:
-    """Tell whether a stream of events is asked for."""
+    """Return whether a stream of events is asked for."""
     return EVENTS in request.headers.get("accept", "").lower()
 
 

@@ -171,7 +171,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def list_languages(corpus: Corpus) -> list[str]:
     """Return the languages of a corpus that the page speaks too."""
-    return [_LANGUAGES[name] for name in corpus.read_in if name in _LANGUAGES]
+    return [_LANGUAGES[name] for name in corpus.query_languages if name in _LANGUAGES]
 
 
 async def list_choices(

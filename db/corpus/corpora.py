@@ -40,7 +40,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 def has_postings(kind: Kind, *, average_length: float) -> bool:
-    """Tell whether a corpus is to have postings: a library always, others if texts are long.
+    """Return whether a corpus is to have postings: a library always, others if texts are long.
 
     docs/decisions/0030-postings.md says why not all. Triggers change them with the documents.
     """

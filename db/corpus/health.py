@@ -146,13 +146,13 @@ async def missing_extensions(database: Database) -> list[str]:
 
 
 async def reads_quotes(database: Database) -> bool:
-    """Tell whether the server takes typographic quotes for what they are, not for letters."""
+    """Return whether the server takes typographic quotes for what they are, not for letters."""
     async with database.connection() as connection:
         return bool(await connection.fetchval(load_statements("health")["reads_quotes"]))
 
 
 async def takes_writes(database: Database) -> bool:
-    """Tell whether the server takes writes: it may be a standby, or set to read only."""
+    """Return whether the server takes writes: it may be a standby, or set to read only."""
     async with database.connection() as connection:
         return bool(await connection.fetchval(load_statements("health")["takes_writes"]))
 

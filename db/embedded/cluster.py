@@ -84,7 +84,7 @@ def forget_sockets(folder: Path, sockets: str) -> None:
 
 
 def _may_hold_socket(folder: Path) -> bool:
-    """Tell whether a socket in `folder` has a path that servers and clients can use."""
+    """Return whether a socket in `folder` has a path that servers and clients can use."""
     name = os.fsencode(folder)
     legible = name.decode("utf-8", "ignore").encode() == name and not set(name) & set(b'",\n')
     return legible and len(name) <= _LONGEST

@@ -81,7 +81,7 @@ class OsUser:
             )
 
     def reads(self, tree: Path) -> bool:
-        """Tell whether the account can read `tree`, which a strict umask may prevent."""
+        """Return whether the account can read `tree`, which a strict umask may prevent."""
         open_to_all = tree.stat().st_mode & stat.S_IROTH and tree.stat().st_mode & stat.S_IXOTH
         return bool(open_to_all) and self.barrier(tree) is None
 

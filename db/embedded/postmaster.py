@@ -42,7 +42,7 @@ def end_orphans(folder: Path) -> None:
 
 
 def _is_orphan(process: "psutil.Process") -> bool:  # type: ignore[name-defined]  # noqa: F821 - as above
-    """Tell whether it is a backend or auxiliary process whose server is gone."""
+    """Return whether it is a backend or auxiliary process whose server is gone."""
     title, parent = " ".join(process.cmdline()), process.parent()
     return title.startswith("postgres: ") and not (parent and parent.name().startswith("postgres"))
 
@@ -72,11 +72,11 @@ class Postmaster:
         return self.socket_folder, self.host, self.port
 
     def is_of(self, folder: Path) -> bool:
-        """Tell whether `folder` is the data folder it was started in."""
+        """Return whether `folder` is the data folder it was started in."""
         return _is_same_file(self.folder, folder)
 
     def accepts(self) -> bool:
-        """Tell whether something listens at the address of this server."""
+        """Return whether something listens at the address of this server."""
         try:
             self._connect().close()
         except OSError:
@@ -255,7 +255,7 @@ def _forget_misleading_pid(folder: Path) -> None:
 
 
 def _is_serving(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
-    """Tell whether this is a live server of `folder`: a server works inside its data folder.
+    """Return whether this is a live server of `folder`: a server works inside its data folder.
 
     `ours` tells whether the file names this folder, which is trusted if the process may not be
     inspected.

@@ -89,7 +89,7 @@ class AliasedSearch(LexicalIndex):
         """Return the words of an alias. They share its weight, as ranking knows no phrases."""
         words = make_searchable(alias.alias).split()
         readings = await self.read(corpus, words)
-        terms = headline_terms(words, corpus.read_in, readings, corpus.searchable)
+        terms = headline_terms(words, corpus.query_languages, readings, corpus.searchable_documents)
         share = self._weight / max(1, len(terms))
         return [
             replace(term, weight=share, neighbour_of=alias.written, alias=True) for term in terms

@@ -73,7 +73,7 @@ class DialectIndex(LexemeReader):
 
         With `profiled`, returns as many of the newest and of the most liked ones as well.
         """
-        lexemes = weigh_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable_documents)
         wanted = {query.language: _build_tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())

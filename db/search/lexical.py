@@ -75,12 +75,14 @@ class _Ranking:
         weights = [(lexeme.weight, lexeme.probability) for lexeme in self.lexemes]
         lengths = (1.0,) if self.corpus.postings else _LENGTHS
         parts = [bm25.part(1, length, 1.0) for length in lengths]
-        return expected_threshold(weights, self.corpus.searchable * share, self.limit, parts)
+        return expected_threshold(
+            weights, self.corpus.searchable_documents * share, self.limit, parts
+        )
 
     @property
     def estimated_postings(self) -> float:
         """About how many entries a plain OR would read."""
-        return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.searchable
+        return sum(lexeme.probability for lexeme in self.lexemes) * self.corpus.searchable_documents
 
 
 class LexicalIndex(LexemeReader):
@@ -95,9 +97,11 @@ class LexicalIndex(LexemeReader):
         """
         words = text.split()
         readings = await self.read_headline(corpus, words)
-        terms = headline_terms(words, corpus.read_in, readings, corpus.searchable)
+        terms = headline_terms(words, corpus.query_languages, readings, corpus.searchable_documents)
         language = find_own_language(words, readings)
-        misspelt = find_misspelt(terms) if language is None or language in corpus.read_in else []
+        misspelt = (
+            find_misspelt(terms) if language is None or language in corpus.query_languages else []
+        )
         if not misspelt:
             return terms
         with_neighbours: list[Term] = []
@@ -112,7 +116,7 @@ class LexicalIndex(LexemeReader):
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> list[Candidate]:
         """Return the exact best `limit` documents by BM25, ties by date then id."""
-        lexemes = weigh_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable_documents)
         if not lexemes or limit < 1:
             return []
         async with self._database.connection() as connection:
@@ -129,7 +133,7 @@ class LexicalIndex(LexemeReader):
         turns = asyncio.Semaphore(_PHRASES_AT_ONCE)
 
         async def rank_ids(terms: Sequence[Term]) -> list[int]:
-            lexemes = weigh_lexemes(terms, corpus.searchable)
+            lexemes = weigh_lexemes(terms, corpus.searchable_documents)
             if not lexemes or limit < 1:
                 return []
             ranking = _Ranking(corpus, lexemes, filters, limit, ids_alone=True)
@@ -151,7 +155,9 @@ class LexicalIndex(LexemeReader):
                 if first <= reading.unit < first + len(words)
             ]
             terms.append(
-                headline_terms(words, corpus.read_in, readings_of_phrase, corpus.searchable)
+                headline_terms(
+                    words, corpus.query_languages, readings_of_phrase, corpus.searchable_documents
+                )
             )
             first += len(words)
         return terms
@@ -166,7 +172,7 @@ class LexicalIndex(LexemeReader):
             Term(
                 word=row["lexeme"],
                 lexemes=(row["lexeme"],),
-                document_frequency=min(corpus.searchable, row["document_frequency"]),
+                document_frequency=min(corpus.searchable_documents, row["document_frequency"]),
                 max_tf=row["max_tf"],
                 weight=row["similarity"] / 2,
                 neighbour_of=unknown.word,
@@ -298,7 +304,7 @@ class CandidateReader:
         """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
         if not ids:
             return []
-        lexemes = weigh_lexemes(terms, corpus.searchable)
+        lexemes = weigh_lexemes(terms, corpus.searchable_documents)
         values: Sequence[object]
         if corpus.postings:
             statement = build_posting_description(corpus.id)

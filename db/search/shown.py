@@ -189,7 +189,7 @@ class DocumentLookup(Store, sql="shown"):
         return {row["id"] for row in rows}
 
     async def has_tag(self, corpus: Corpus, tag: str) -> bool:
-        """Tell whether any document has a tag."""
+        """Return whether any document has a tag."""
         return bool(await self._fetch_value("has_tag", corpus.id, tag, corpus=corpus))
 
     async def categories(self) -> list[str]:

@@ -213,7 +213,7 @@ class LexemeReader:
         """Return the lexemes of normalised texts in the corpus' languages."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                load_statements("search")["read"], corpus.id, texts, corpus.read_in
+                load_statements("search")["read"], corpus.id, texts, corpus.query_languages
             )
         return [Reading(**row) for row in rows]
 
@@ -222,7 +222,7 @@ class LexemeReader:
 
         It is read in English and Spanish too, for only its own language tells its stop words.
         """
-        languages = corpus.read_in
+        languages = corpus.query_languages
         if "simple" not in languages:
             languages = tuple(dict.fromkeys((*languages, "english", "spanish")))
         sql = load_statements("search")

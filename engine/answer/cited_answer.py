@@ -113,7 +113,7 @@ class Sentence:
 
     @property
     def needs_marks(self) -> bool:
-        """Tell whether quotation marks are put around it: its source may have put some already."""
+        """Return whether quotation marks are put around it; its source may have some already."""
         return self.quoted and not self.text.startswith(_QUOTATION_MARKS)
 
     def __str__(self) -> str:

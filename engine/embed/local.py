@@ -59,7 +59,7 @@ _Function: TypeAlias = Callable[[ModelChoice, list[_Item]], list[_Result]]
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
 _BEHIND_OTHERS = 10  # niceness of the process for the background
 _IDLE_BEHIND = 60.0  # seconds after which that process ends
-_REMEMBERED = 32  # vectors of questions
+_VECTORS_REMEMBERED = 32  # of questions
 DIMENSIONS = 384  # of counts of words
 _MAX_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
 
@@ -370,7 +370,7 @@ class LocalEmbedder(Closable):
                 Message("The model {name} cannot read this text: it breaks down.", name=self.name)
             )
         self._asked[text] = vector
-        if len(self._asked) > _REMEMBERED:
+        if len(self._asked) > _VECTORS_REMEMBERED:
             del self._asked[next(iter(self._asked))]
         self.dimensions = len(vector)
         return vector

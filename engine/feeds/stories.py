@@ -44,7 +44,7 @@ def telling_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_near_duplicate(words: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
+    """Return whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
 
     They must name the same numbers ("5 dead" is not "7 dead") and share three quarters of their
     words (Jaccard). If each has a word that the other lacks, they must share four fifths of the
@@ -187,13 +187,13 @@ def headlines_of(
 
 
 def _is_earlier(published: datetime, moment: datetime) -> bool:
-    """Tell whether an entry is from before a moment; a day without a clock is not, on that day."""
+    """Return whether an entry is older than a moment; a date without a time is not, on that day."""
     whole_day = published.time() == time() and published.date() == moment.astimezone(UTC).date()
     return published < moment and not whole_day
 
 
 def is_reused(headline: NewHeadline, stored: KnownHeadline) -> bool:
-    """Tell whether the guid of a known headline now stands over other news.
+    """Return whether the guid of a known headline now stands over other news.
 
     Editors change titles: other words are other news only if the link or the day differs as well.
     """

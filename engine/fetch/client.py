@@ -60,7 +60,7 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _PERMANENT = frozenset({301, 308})
 # For each request the library's pool goes through all requests in progress: a hundred of them block
 # the event loop for half a second.
-_AT_ONCE = 16
+_FETCHES_AT_ONCE = 16
 _CONNECT_SECONDS = 5.0  # for each address that is tried
 
 
@@ -196,7 +196,11 @@ class Fetcher(Closable):
     """
 
     def __init__(
-        self, settings: FetchSettings, *, resolver: Resolver | None = None, at_once: int = _AT_ONCE
+        self,
+        settings: FetchSettings,
+        *,
+        resolver: Resolver | None = None,
+        at_once: int = _FETCHES_AT_ONCE,
     ) -> None:
         self._turns = Turns()
         self._room = asyncio.Semaphore(at_once)

@@ -54,8 +54,10 @@ def fold_term(term: str) -> str:
 
 
 def is_exact(text: str, names: Collection[str] = ()) -> bool:
-    """Tell whether a word of `text` is an acronym in capitals or an identifier, or whether the text
-    or a word of it is one of `names`, which are keys."""
+    """Return whether a word of `text` is an acronym in capitals or an identifier.
+
+    Or whether the text, or a word of it, is one of `names`, which are keys.
+    """
     return any(map(_explain_protection, text.split())) or _is_named(text, names)
 
 

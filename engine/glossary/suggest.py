@@ -49,7 +49,7 @@ class WordLists:
         self._lists = tuple(sorted({"en", "es", *named}))
 
     def __call__(self, word: str) -> bool:
-        """Tell whether a word in lower case is in one of the lists. Raises ExtraMissing."""
+        """Return whether a word in lower case is in one of the lists. Raises ExtraMissing."""
         return any(word in _load_word_list(name) for name in self._lists)
 
 

@@ -162,7 +162,7 @@ def find_headers(text: str) -> Iterator[Header]:
 
 
 def looks_like_chat(text: str) -> bool:
-    """Tell whether a text holds messages, mails or a talk: what nobody may make public unasked."""
+    """Return whether a text holds messages, mails or a talk, which nobody may publish unasked."""
     lines = [line.strip() for line in _clear_lines(text)]
     if lines and lines[0].startswith("[LINE]"):
         return True
@@ -173,7 +173,7 @@ def looks_like_chat(text: str) -> bool:
 
 
 def _is_stamped_page(lines: Sequence[str]) -> bool:
-    """Tell whether lines have the times of messages, or times before names that come again."""
+    """Return whether lines have the times of messages, or times before names that come again."""
     if sum(bool(_STAMP.fullmatch(line)) for line in lines) > _FEW_STAMPS:
         return True
     stamped = sum(map(_is_stamped, lines))
@@ -204,7 +204,7 @@ def _is_stamped(line: str) -> bool:
 
 
 def _is_talk(lines: Sequence[str]) -> bool:
-    """Tell whether lines begin with names, of which several come again."""
+    """Return whether lines begin with names, of which several come again."""
     if any(map(_ANSWERS.fullmatch, lines)) or sum(map(bool, map(_SAYS.fullmatch, lines))) > 1:
         return True
     bare = [_MARKED.sub("", line) for line in lines]

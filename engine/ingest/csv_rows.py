@@ -223,12 +223,12 @@ def _read_text(value: object) -> object:
 
 
 def is_own_device(name: object) -> bool:
-    """Tell whether an app is X's own."""
+    """Return whether an app is X's own."""
     return isinstance(name, str) and name.startswith(_OWN_DEVICES)
 
 
 def says_so(value: object) -> bool:
-    """Tell whether a column says that a post is a repost, or a quote.
+    """Return whether a column says that a post is a repost, or a quote.
 
     It holds a flag, the kind of the post, or the other post, if there is one.
     """
@@ -241,7 +241,7 @@ def says_so(value: object) -> bool:
 
 
 def says_repost(value: object) -> bool:
-    """Tell whether a word for a kind of post is one for reposts."""
+    """Return whether a word for a kind of post is one for reposts."""
     return str(value).strip().casefold() in _REPOSTS
 
 

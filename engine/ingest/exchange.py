@@ -48,7 +48,7 @@ def kind_at(head: bytes) -> str:
 
 
 def is_exported(record: Mapping[str, object]) -> bool:
-    """Tell whether a record is one that `record_of` made."""
+    """Return whether a record is one that `record_of` made."""
     return str(record.get(MARK)) == str(VERSION)
 
 

@@ -206,7 +206,7 @@ def _choose_owner(
 
 
 def _is_export_itself(files: Mapping[str, Sequence[str]], names: Sequence[str]) -> bool:
-    """Tell the folder of one export from a folder in which exports lie side by side."""
+    """Return whether a folder is that of one export, not one with exports side by side."""
     if "slack" in files and not _OF_SLACK.isdisjoint(names):
         return True
     if any(_INSIDE.match(name) for form in files.keys() - _OF_ONE_FILE for name in files[form]):

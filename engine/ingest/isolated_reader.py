@@ -1,8 +1,8 @@
-"""Reads sources in a worker process, so that a file that hangs, grows or crashes is a reject.
+"""Reads sources in a worker process, which may end over a file without harm to this one.
 
-A file that takes too much time or memory, or kills the process, is a reject; a new process reads
-the files after it, starting at the beginning of the latest batch. Reading stops where all files
-together take too much.
+A file that takes too much time or memory, or kills the process, becomes a reject; a new process
+reads the files after it, starting at the beginning of the latest batch. Reading stops where all
+files together take too much.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from engine.settings.fetching import IngestSettings
 from engine.values import Closable, Kind
 
 _SESSION = "engine.ingest.worker:SourceSession"  # named, as importing it imports every format
-_PATIENCE = 600.0
+_PATIENCE = 600.0  # seconds without a sign of life
 _LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
 _Result = TypeVar("_Result")
 
@@ -117,7 +117,7 @@ class SourceReader(Closable):
             )
         )
         self.cost = ReadingCost(self.settings)
-        self.open_source: ReadSource | None = None  # the one that the process has open
+        self.open_source: IsolatedSource | None = None  # the one that the process has open
 
     async def aclose(self) -> None:
         """End the process."""
@@ -130,7 +130,7 @@ class SourceReader(Closable):
         format: str = "auto",  # noqa: A002 - the name of the command's option
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
-    ) -> "list[ReadSource]":
+    ) -> "list[IsolatedSource]":
         """Open every export at a path (file, folder, zip, gzip), or `stdin` for "-".
 
         The first tells what is there and not read. Raises UsageError for a format that does not
@@ -149,64 +149,81 @@ class SourceReader(Closable):
             contents = await self.worker.run(Contents, task)
         except WorkerEnded as exc:
             raise _build_error(where, exc, self.settings) from exc
-        sources: list[ReadSource] = []
+        sources: list[IsolatedSource] = []
         for part in contents.exports:
-            source = ReadSource(self, part, stdin)
-            source.is_part = len(contents.exports) > 1
-            source.unread = () if sources else contents.unread
+            source = IsolatedSource(
+                self,
+                part,
+                stdin,
+                is_part=len(contents.exports) > 1,
+                unread=() if sources else contents.unread,
+            )
             await source.recognise()
             sources.append(source)
         return sources
 
 
-class ReadSource:
-    """One source, read batch by batch; for a Loader. `bytes_read` grows to the total."""
+class IsolatedSource:
+    """One source, read batch by batch in two steps; for a Loader. `bytes_read` grows to the total.
+
+    `batch` returns the ids of the next records with their digests. `documents` then translates
+    those records that the caller names, which are those that are not stored yet.
+    """
 
     def __init__(
-        self, reader: SourceReader, request: SourceRequest, stdin: IO[bytes] | None
+        self,
+        reader: SourceReader,
+        request: SourceRequest,
+        stdin: IO[bytes] | None,
+        *,
+        is_part: bool,
+        unread: tuple[UnreadFile, ...],
     ) -> None:
         # Its bookmark is the end of the latest batch translated, from which it is opened again.
         self._reader, self._request = reader, request
         self._stdin = StandardInput(stdin) if stdin else None
-        self.is_part = False  # one of several exports at that path
+        self.is_part = is_part  # one of several exports at that path
         self.is_direct = request.direct is True  # messages that lie among posts
-        self.unread: tuple[UnreadFile, ...] = ()
+        self.unread = unread
         self.opened = OpenedSource(request.where, request.format)  # until it is recognised
         self.bytes_read = 0
         self._read_to: Bookmark | None = None  # end of the latest batch read
         self._file: str | None = None  # the file being read
-        self._pending_rejects: list[Reject] = []
-        self._over = False
-        self._documents: list[Document] = []
-        self._size = 0
+        self._pending_rejects: list[Reject] = []  # for the next batch
+        self._is_exhausted = False  # no file is left that may be tried
+        self._documents: list[Document] = []  # those of this batch that have arrived
+        self._documents_size = 0  # bytes
         self._unpacked = 0  # bytes of the latest batch
 
     async def recognise(self) -> None:
-        """Detect the format and the kinds it may fill. Raises InputError, UsageError."""
+        """Detect the format and the kinds of corpora that it may fill.
+
+        Raises InputError, UsageError.
+        """
         try:
             self.opened = await self._open()
         except WorkerEnded as exc:
             raise _build_error(self.opened.name, exc, self._reader.settings) from exc
         self._request = replace(self._request, format=self.opened.format)
 
-    def read_times_in(self, zone: str) -> None:
+    def set_time_zone(self, zone: str) -> None:
         """Read times that name no zone in this one, "Europe/Madrid"."""
         self._change_defaults(replace(self._request.defaults, timezone=zone))
 
-    def read_in(self, language: str) -> None:
-        """Read pictures of text in this language, unless the caller named one."""
+    def set_picture_language(self, language: str) -> None:
+        """Recognise text in pictures in this language, unless the caller named one."""
         defaults = self._request.defaults
         if defaults.language is None and Kind.LIBRARY in self.opened.kinds[:1]:
             self._change_defaults(replace(defaults, language=language))
 
     def _change_defaults(self, defaults: Defaults) -> None:
         self._request = replace(self._request, defaults=defaults)
-        self._reader.open_source = None  # opens it again
+        self._reader.open_source = None  # so that it is opened again, with these defaults
 
     async def batch(self, number: int) -> Batch:
         """Read the next batch of at most `number` records. Raises UsageError."""
         damage: InputError | None = None
-        while not self._over and not (damage := self._reader.cost.excess(self.opened.name)):
+        while not self._is_exhausted and not (damage := self._reader.cost.excess(self.opened.name)):
             try:
                 return await self._read_batch(number)
             except WorkerEnded as exc:
@@ -222,7 +239,7 @@ class ReadSource:
 
         Raises BatchLost.
         """
-        self._documents, self._size = [], 0
+        self._documents, self._documents_size = [], 0
         unusable: tuple[Reject, ...] = ()
         if ids:
             self._reader.cost.bytes_new += self._unpacked
@@ -253,7 +270,7 @@ class ReadSource:
 
     async def _open(self) -> OpenedSource:
         self._file, self._reader.open_source = None, self
-        if self._stdin and self.opened.kinds:
+        if self._stdin and self.opened.kinds:  # its format was recognised from what it began with
             self._stdin.begin_again()
         was_running = self._reader.worker.running
         try:
@@ -269,18 +286,19 @@ class ReadSource:
         begun = clock()
         task = Task(f"{_SESSION}.{method}", (argument,))
         try:
-            return await self._reader.worker.run(kind, task, self._hear)
+            return await self._reader.worker.run(kind, task, self._take_note)
         except WorkerEnded:
             self._reader.cost.add_end(clock() - begun)
             raise
 
-    async def _hear(self, content: bytes) -> bytes | None:
+    async def _take_note(self, content: bytes) -> bytes | None:
+        """Take what the process says about its task; return the input that it asks for, if any."""
         note = unpack(Note, content)
         if note.file is not None:
             self._file = note.file
         if note.documents:
-            self._size += len(content)
-            if self._size > _LARGEST_BATCH:
+            self._documents_size += len(content)
+            if self._documents_size > _LARGEST_BATCH:
                 raise WorkerEnded(Ending.GREEDY)
             self._documents += note.documents
         return await self._stdin.read(note.input) if note.input and self._stdin else None
@@ -288,7 +306,7 @@ class ReadSource:
     def _skip_file(self, ended: WorkerEnded) -> None:
         """Skip the file that was being read, so that the remaining ones can be read."""
         file, after = self._file or self.opened.name, self._request.after
-        self._over = file == self.opened.name or file in self._request.skipped
+        self._is_exhausted = file == self.opened.name or file in self._request.skipped
         self._reader.cost.files_given_up += 1
         self._request = replace(self._request, skipped=(*self._request.skipped, file))
         taken = after.taken if after and after.file == file else 0

@@ -12,7 +12,7 @@ from engine.text.language import detect_language
 from engine.values import Corpus
 
 if TYPE_CHECKING:  # the process that reads needs no settings
-    from engine.ingest.isolated_reader import ReadSource
+    from engine.ingest.isolated_reader import IsolatedSource
     from engine.ports import DocumentStore
 
 BATCH = 10_000
@@ -68,7 +68,7 @@ class Loader:
         self._looks: Counter[str | None] = Counter()  # of batches
         self.report = IngestReport(corpus=corpus.name)
 
-    async def load(self, source: "ReadSource") -> IngestReport:
+    async def load(self, source: "IsolatedSource") -> IngestReport:
         """Store all records of a source and return the counts so far, over all sources.
 
         Raises InputError if the source is damaged, after storing what came before the damage, and
@@ -100,7 +100,7 @@ class Loader:
         await self._store.stitch_threads(self._corpus)
         return self.report
 
-    async def _read_changes(self, source: "ReadSource") -> tuple[Batch, Sequence[Document]]:
+    async def _read_changes(self, source: "IsolatedSource") -> tuple[Batch, Sequence[Document]]:
         """Return the next batch and the documents of its new or changed records."""
         while True:
             batch = await source.batch(self._batch)

@@ -131,7 +131,7 @@ def describe_private(content: bytes, defaults: Defaults) -> str | None:
 
 
 def reads_like_chat(content: bytes) -> bool:
-    """Tell whether a text or a page looks like a chat."""
+    """Return whether a text or a page looks like a chat."""
     head = _FRONT_MATTER.sub(b"", content[:_LOOKED_AT])
     if looks_like_chat(head.decode(find_encoding(head) or UTF_8, "replace")):
         return True
@@ -147,7 +147,7 @@ def _find_unread_export(head: bytes) -> _UnreadExport | None:
 
 
 def _is_conversation(record: Mapping[str, object]) -> bool:
-    """Tell whether a record lists entries with words and somebody who wrote them."""
+    """Return whether a record lists entries with words and somebody who wrote them."""
     names_of_entries = (
         {str(name).casefold() for name in entry}
         for value in (record, *map(as_mapping, record.values()))

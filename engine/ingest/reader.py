@@ -93,7 +93,7 @@ class Reader:
         return members_named(self.pattern, names) if self.pattern else ()
 
     def recognises(self, sample: Sample) -> bool:
-        """Tell whether the beginning of a file looks like this format."""
+        """Return whether the beginning of a file looks like this format."""
         raise NotImplementedError
 
     def prepare(
@@ -176,7 +176,7 @@ class JsonReader(Reader):
         return any(self.fits(value) for value in sample.objects)
 
     def fits(self, value: Mapping[str, object]) -> bool:
-        """Tell whether one object looks like a record of this format."""
+        """Return whether one object looks like a record of this format."""
         raise NotImplementedError
 
     def read_records(self, file: OpenFile) -> Iterator[RawRecord | Reject]:
@@ -258,7 +258,7 @@ def _parse_object(raw: bytes) -> Mapping[str, object] | str:
 
 
 def _is_deep(value: object, levels: int = _DEEPEST) -> bool:
-    """Tell whether a value is nested too deeply for recursive functions."""
+    """Return whether a value is nested too deeply for recursive functions."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not levels or any(
         _is_deep(each, levels - 1) for each in inner if isinstance(each, dict | list)
@@ -330,7 +330,7 @@ class CsvReader(JsonReader):
         return self.is_header(first_row(sample.head))
 
     def is_header(self, row: Sequence[str]) -> bool:
-        """Tell whether a row names the columns of this format."""
+        """Return whether a row names the columns of this format."""
         raise NotImplementedError
 
     def escape(self, header: Sequence[str]) -> str | None:  # noqa: ARG002 - of some formats

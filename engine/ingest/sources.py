@@ -74,7 +74,7 @@ class Source(ABC):
 
     @abstractmethod
     def holds(self, name: str) -> bool:
-        """Tell whether there is a file of that name, listed or not."""
+        """Return whether there is a file of that name, listed or not."""
 
     @abstractmethod
     def _open_file(self, name: str) -> Readable:
@@ -99,11 +99,11 @@ class Source(ABC):
         ]
 
     def is_skipped(self, name: str) -> bool:
-        """Tell whether the file is to be left out."""
+        """Return whether the file is to be left out."""
         return bool(self.skipped) and self.label(name) in self.skipped
 
     def is_refused(self, name: str) -> bool:
-        """Tell whether a file that is wanted is refused; `missed` returns why."""
+        """Return whether a file that is wanted is refused; `missed` returns why."""
         if reason := self.refusal(name):
             self._missed.append(Reject(file=self.label(name), line=1, reason=reason))
         return bool(reason)
@@ -357,7 +357,7 @@ def source_at(where: str, watch: Watch | None = None, skipped: Collection[str] =
 
 
 def _is_zip_of_files(path: Path) -> bool:
-    """Tell whether a file is a zip, and not a document that is one, such as those of Word."""
+    """Return whether a file is a zip, and not a document that is one, such as those of Word."""
     with regular_file(path, follow=True) as file:
         if file.read(4) not in _ZIP:
             return False

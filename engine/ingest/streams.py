@@ -82,7 +82,7 @@ def whole_objects(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> I
 
 
 def spans_lines(head: bytes) -> bool:
-    """Tell whether the first object of a stream does not end in its first line."""
+    """Return whether the first object of a stream does not end in its first line."""
     first, _, rest = head.lstrip().partition(b"\n")
     if not first.startswith(b"{") or first.rstrip().endswith(b"}"):
         return False

@@ -172,7 +172,7 @@ def _rate_rows(rows: Sequence[Sequence[str]]) -> tuple[int, float, int]:
 
 
 def names_fields(names: Iterable[str]) -> bool:
-    """Tell whether columns have names that people give to texts and to dates."""
+    """Return whether columns have names that people give to texts and to dates."""
     return {"text", "created_at"} <= {_field_named(name)[0] for name in names}
 
 
@@ -289,7 +289,7 @@ def _require_columns(name: str, layout: TableLayout) -> None:
 
 
 def _is_chat(names: Iterable[str], layout: TableLayout, rows: Sequence[RowMap]) -> bool:
-    """Tell whether a table holds messages, or posts that few may see."""
+    """Return whether a table holds messages, or posts that few may see."""
     for_few = (
         str(row.get("visibility")) in _OF_FEW or row.get("is_private") is True for row in rows
     )

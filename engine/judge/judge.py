@@ -1,4 +1,4 @@
-"""Asks a model how well tweets foretell a headline, 0 to 6: prompt, request, repeated questions."""
+"""Asks a model how well tweets foretell a headline, 0 to 6."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ HEADLINE_LENGTH = 500
 DESCRIPTION_LENGTH = 500  # of an archive
 AUTHOR_LENGTH = 80
 TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the headline's words
-_BEGINNING = 5  # letters that forms of a word share, precise enough to choose a window
+_STEM_LENGTH = 5  # letters that forms of a word share: precise enough to choose a window
 _LARGEST_BLOCK = 50  # candidates that models count right
 _LONGEST_MATCH = 20  # characters that a window reserves for the word in its middle
 _NUMBER = re.compile(r"\d+")
@@ -129,9 +129,10 @@ class JudgeRequest:
         return "\n".join([self.subject, *numbered])
 
     def supports(self, candidate_id: int, reason: str) -> bool:
-        """Return whether all numbers of a reason stand in the headline, or in the candidate's line.
+        """Return whether all numbers of a reason stand in the headline or in the candidate's line.
 
-        The lines hold days as 20121106, whose year a reason may name.
+        Others are made up by the model. The lines hold days as 20121106, whose year a reason may
+        name.
         """
         source = f"{self.subject}\n{self.lines[candidate_id]}"
         return all(number in source for number in _NUMBER.findall(reason))
@@ -150,8 +151,8 @@ class JudgeRequest:
         Fewer than 25 are one block.
         """
         wanted = [candidate_id for candidate_id in self.lines if candidate_id in ids]
-        number = -(-len(wanted) // _LARGEST_BLOCK)
-        blocks = (wanted[first::number] for first in range(number))
+        count = -(-len(wanted) // _LARGEST_BLOCK)  # rounded up
+        blocks = (wanted[first::count] for first in range(count))
         return [
             replace(self, lines={candidate_id: self.lines[candidate_id] for candidate_id in block})
             for block in blocks
@@ -191,19 +192,19 @@ def cut_around(text: str, title: str, limit: int) -> str:
     line = one_line(text, len(text))
     if len(line) <= limit:
         return line
-    sought = {_word_beginning(spot.word): len(spot.word) for spot in find_words(title)}
+    stems = {_cut_to_stem(spot.word): len(spot.word) for spot in find_words(title)}
     matches = [
-        (spot, float(sought[beginning]))
+        (spot, float(stems[stem]))
         for spot in find_words(line)
-        if (beginning := _word_beginning(spot.word)) in sought and len(beginning) == _BEGINNING
+        if (stem := _cut_to_stem(spot.word)) in stems and len(stem) == _STEM_LENGTH
     ]
     if not matches:
         return one_line(line, limit)
     return one_line(choose_window(line, matches, max(1, limit // 2 - _LONGEST_MATCH)).text, limit)
 
 
-def _word_beginning(word: str) -> str:
-    return word.casefold()[:_BEGINNING]
+def _cut_to_stem(word: str) -> str:
+    return word.casefold()[:_STEM_LENGTH]
 
 
 def _build_shuffle_key(title: str, candidate: Candidate) -> tuple[bytes, int]:
@@ -245,11 +246,12 @@ class Judge:
             return Verdict(scores={}, prompt_version=JUDGE.version)
         request = build_judge_request(corpus, headline, candidates, now=now)
         key = request.key(model=self._client.model, version=JUDGE.version)
-        return await self._flights.run(key, lambda: self._find_verdict(corpus, request, key, now))
+        return await self._flights.run(key, lambda: self._obtain_verdict(corpus, request, key, now))
 
-    async def _find_verdict(
+    async def _obtain_verdict(
         self, corpus: Corpus, request: JudgeRequest, key: str, now: datetime
     ) -> Verdict:
+        """Return the stored verdict, or ask for one and store it if it is complete."""
         stored = await self._cache.get(key)
         if stored is not None:  # already paid for
             return replace(stored, cached=True, usage=None)
@@ -298,7 +300,7 @@ class _AnswerAttempt:
     def parse(self, answer: ChatAnswer) -> bool:
         """Read an answer; return True if it need not be repaired.
 
-        A repaired answer replaces what was read before. Both were paid for, and their faults count.
+        A second answer replaces the first; the usage and the faults of both are added up.
         """
         ids = (0, *self.request.ids)  # candidates are numbered from 1
         sent, before = len(self.request.ids), self.verdict
@@ -308,7 +310,7 @@ class _AnswerAttempt:
             kinds={ids[number]: kind for number, kind in read.kinds.items()},
             best=tuple(ids[number] for number in read.best),
             event=tuple(ids[number] for number in read.event),
-            # Asked for are the reasons of the best alone; where it named none, all are taken.
+            # The prompt asks for reasons of the best alone. If none is best, all are taken.
             reasons={
                 ids[number]: why
                 for number, why in read.reasons.items()

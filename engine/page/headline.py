@@ -232,7 +232,7 @@ def choose_headline(page: Page, url: str) -> str | NoHeadline:
 
 
 def is_home(url: str) -> bool:
-    """Tell whether an address is that of a site's first page, to which removed articles lead."""
+    """Return whether an address is that of a site's first page, to which removed articles lead."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -283,7 +283,7 @@ def _without_names(title: str, names: frozenset[str]) -> str:
 
 
 def is_wall_title(title: str) -> bool:
-    """Tell whether a title, or a part of it beside a name, is that of a page before an article."""
+    """Return whether a title, or its part beside a name, is that of a page before an article."""
     if _is_of_wall(title):
         return True
     parts = [part.strip(_NOT_TOLD) for part in _SEPARATORS.split(title)]
@@ -294,7 +294,7 @@ def is_wall_title(title: str) -> bool:
 
 
 def _is_of_wall(title: str) -> bool:
-    """Tell whether a title is a phrase of such pages, or consists of their words alone."""
+    """Return whether a title is a phrase of such pages, or consists of their words alone."""
     if _NO_ARTICLE.fullmatch(title.strip(_NOT_TOLD)):
         return True
     words = set(_WORDS.findall(fold_case_and_accents(title.replace("’", "'"))))
@@ -302,7 +302,7 @@ def _is_of_wall(title: str) -> bool:
 
 
 def _is_in_address(text: str, url: str) -> bool:
-    """Tell whether an address names a title, as that of its article."""
+    """Return whether an address names a title, as that of its article."""
     slug, title = (fold_case_and_accents(words) for words in (slug_words(url) or "", text))
     return len({*_WORDS.findall(slug)} & {*_WORDS.findall(title)}) >= _FEWEST_IN_ADDRESS
 
@@ -313,7 +313,7 @@ def _is_bare_wall(text: str, page: Page) -> bool:
 
 
 def _is_headline(text: str, names: frozenset[str], *, has_article: bool) -> bool:
-    """Tell whether a title says something; one of a single word does so over an article alone."""
+    """Return whether a title says something; one of a single word does so over an article alone."""
     fewest = 1 if has_article and "." not in text.strip(_NOT_TOLD) else _FEWEST_WORDS
     enough = len(_WORDS.findall(text)) >= fewest
     enough = enough or len(_UNSPACED.findall(text)) >= _FEWEST_UNSPACED

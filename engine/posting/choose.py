@@ -96,7 +96,7 @@ def check_filters(subscription: Subscription, story: Story) -> MismatchReason | 
 
 
 def _has_wanted_word(wanted: Iterable[str], text: str) -> bool:
-    """Tell whether one of the wanted words occurs in a text."""
+    """Return whether one of the wanted words occurs in a text."""
     normal = f" {_normalise_words(text)} "
     return any(f" {plain} " in normal for word in wanted if (plain := _normalise_words(word)))
 
@@ -245,9 +245,11 @@ def is_worth_saying(prophecy: Prophecy, last_kind: HitKind, unjudged_coverage: f
 def has_duplicate_story(
     find: StoryFind, posted: PostedTweet, now: datetime, *, apart: Container[int | None] = ()
 ) -> bool:
-    """Tell whether a find's story is one that was posted: the same link, or nearly the same words,
-    or words and tweets in common if the post, or both headlines, are of the same few days. A single
-    tweet in common does not count for stories that a model told `apart`, by their ids.
+    """Return whether a find's story is one that was posted.
+
+    It is if the link is the same, or nearly all words are, or if words and tweets are in common and
+    the post, or both headlines, are of the same few days. A single tweet in common does not count
+    for stories that a model told `apart`, by their ids.
 
     The two may come from different feeds, as other chats see them. A feed may bring a story weeks
     after another one did: then the headlines are of the same days, and the post is long past.
@@ -326,7 +328,7 @@ class _PostHistory:
         return find.story.id in self._story_ids
 
     def has_duplicate(self, find: StoryFind) -> bool:
-        """Tell whether the chat was told the same news as another story, of another feed."""
+        """Return whether the chat was told the same news as another story, of another feed."""
         apart = self.list_apart(find)
         same = self._first_stories.keys() - apart if find.story.id in self._first_stories else ()
         return any(

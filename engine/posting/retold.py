@@ -40,7 +40,7 @@ _MOST_SAME = 6  # that tell what one told: a headline that more are said to repe
 _LONGEST_READ = 16_000  # characters
 _LONGEST_ANSWER = 400  # tokens; a usual one has 20
 _CALL_SECONDS = 8.0
-_AT_ONCE = 4  # calls
+_CALLS_AT_ONCE = 4
 _MOST_CALLS_PER_DAY = (
     200  # calls of a process, for a sixth of a day's tokens as they are by default
 )
@@ -183,7 +183,7 @@ class StoryComparer:
         self._answers: dict[str, str] = {}  # by the hash of what was asked
         self._same: dict[int, int] = {}  # stories, each with the first that tells the same
         self._flights: SingleFlight[str] = SingleFlight()
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._turns = asyncio.Semaphore(_CALLS_AT_ONCE)
         self._day: date | None = None
         self._asked = 0  # on that day
 

@@ -14,7 +14,7 @@ _DAYS_AHEAD = 10  # one weekday of seven, plus a date that the zone may skip
 
 
 def is_quiet(chat: Chat, now: datetime) -> bool:
-    """Tell whether `now` is within the chat's quiet hours, which may span midnight."""
+    """Return whether `now` is within the chat's quiet hours, which may span midnight."""
     start, end = chat.quiet_from, chat.quiet_to
     if start is None or end is None:
         return False
@@ -120,7 +120,7 @@ def _find_moment(day: date, at: time, zone: tzinfo) -> datetime:
 
 
 def _is_local_day(day: date, zone: tzinfo) -> bool:
-    """Tell whether this date occurs in the zone."""
+    """Return whether this date occurs in the zone."""
     days = (_find_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
     return day in days
 

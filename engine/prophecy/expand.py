@@ -219,7 +219,7 @@ class PhrasesRequest:
             archive["authors"] = [one_line(name, AUTHOR_LENGTH) for name in self.summary.authors]
         if corpus.description:
             archive["description"] = one_line(corpus.description, DESCRIPTION_LENGTH)
-        archive["languages"] = list(corpus.read_in)
+        archive["languages"] = list(corpus.query_languages)
         if years := self.summary.years:
             archive["years"] = f"{years[0]}-{years[1]}"
         return compact_json({"headline": self.headline, "archive": archive})

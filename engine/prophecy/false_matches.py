@@ -28,14 +28,14 @@ def discount_false_matches(
 
 
 def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> Candidate:
-    is_multilingual = len(corpus.read_in) > 1
+    is_multilingual = len(corpus.query_languages) > 1
     if not candidate.matched or not (is_multilingual or "@" in candidate.text):
         return candidate
     lexemes = [lexeme for place in candidate.matched for lexeme in terms[place].lexemes]
     words, handle_parts = _split_handles(candidate, lexemes)
     # The language in which the words of the text are stored.
     language = NAMES.get(candidate.lang or "", "")
-    language = language if language in corpus.read_in else corpus.language
+    language = language if language in corpus.query_languages else corpus.language
 
     def is_false(term: Term) -> bool:
         only_in_handle = _occurs(term.lexemes, handle_parts) and not _occurs(term.lexemes, words)
@@ -43,7 +43,7 @@ def _discount_candidate(candidate: Candidate, terms: Sequence[Term], corpus: Cor
 
     def weigh(places: Iterable[int]) -> float:
         return sum(
-            terms[place].weight * idf(corpus.searchable, terms[place].document_frequency)
+            terms[place].weight * idf(corpus.searchable_documents, terms[place].document_frequency)
             for place in places
         )
 

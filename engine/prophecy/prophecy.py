@@ -144,7 +144,7 @@ class Prophet:
         return Scorer(
             settings=self._settings,
             terms=pool.retrieved.terms,
-            documents=corpus.searchable,
+            documents=corpus.searchable_documents,
             average_length=corpus.average_length,
             asked_at=_date_headline(request),  # the judge may have told the date
             by_meaning=pool.retrieved.model not in WORD_COUNTERS,

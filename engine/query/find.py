@@ -350,7 +350,7 @@ class Finder:
     async def _plan_search(self, corpus: Corpus, query: Query) -> PlannedSearch:
         texts = [make_searchable(unit.text) for unit in list_units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
-        return plan_query(query, corpus.read_in, readings, corpus.searchable)
+        return plan_query(query, corpus.query_languages, readings, corpus.searchable_documents)
 
     async def _retrieve_distinct(
         self, corpus: Corpus, plan: PlannedSearch, required: Conditions, limit: int
@@ -440,7 +440,9 @@ def compute_reference(query: Query, plan: PlannedSearch, corpus: Corpus) -> floa
     weights: dict[Alternative, float] = defaultdict(float)
     for sought in plan.sought:
         term = sought.term
-        weights[sought.alternative] += term.weight * idf(corpus.searchable, term.document_frequency)
+        weights[sought.alternative] += term.weight * idf(
+            corpus.searchable_documents, term.document_frequency
+        )
     return sum(
         max(weights[alternative] for alternative in group.alternatives) for group in query.groups
     )

@@ -153,7 +153,8 @@ class Receipts:
             DEFAULT.part, length=document.candidate.length, average=corpus.average_length
         )
         matches = (
-            _build_match(sought, document, norm, corpus.searchable) for sought in self.plan.sought
+            _build_match(sought, document, norm, corpus.searchable_documents)
+            for sought in self.plan.sought
         )
         return replace(
             hit,
@@ -350,7 +351,7 @@ async def _count_known_words(
     by_word: dict[int, list[Reading]] = defaultdict(list)
     for reading in await index.read(corpus, [make_searchable(word) for word in ordered]):
         by_word[reading.unit].append(reading)
-    languages = set(corpus.read_in)
+    languages = set(corpus.query_languages)
     return {
         ordered[unit]: Known(
             lexemes=tuple(dict.fromkeys(slot.lexeme for slot in readings)),

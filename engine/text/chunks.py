@@ -140,7 +140,7 @@ def split_chunks(
 def _is_chunk_complete(
     size: int, fresh: Sequence[_Piece], piece: _Piece, minimum: int, maximum: int
 ) -> bool:
-    """Tell whether the chunk ends before `piece`."""
+    """Return whether the chunk ends before `piece`."""
     if size + piece.weight > maximum:
         return True
     if not fresh or fresh[-1].heading or size < minimum:

@@ -71,7 +71,7 @@ _EDGES = re.compile(r"^\W+|(?<!\W)\W+$")
 
 
 def is_generic(text: str) -> bool:
-    """Tell a text that could stand anywhere: a greeting, thanks, or nothing but a link."""
+    """Return whether a text could stand anywhere: a greeting, thanks, or nothing but a link."""
     return not count_telling_words(text)
 
 
@@ -163,7 +163,7 @@ def order_lexemes(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[Read
 
 
 def has_unspaced(text: str) -> bool:
-    """Tell whether a text is read by characters: Korean, Japanese, Chinese."""
+    """Return whether a text is read by characters: Korean, Japanese, Chinese."""
     return bool(_UNSPACED.search(text))
 
 

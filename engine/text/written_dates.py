@@ -140,7 +140,7 @@ def read_written_date(value: object, is_day_first: bool | None) -> datetime:
 
 
 def names_zone(value: object) -> bool | None:
-    """Tell whether a time names its zone, as a number of seconds does, too; None for a mere day."""
+    """Return whether a time names its zone, as a number of seconds does; None for a mere day."""
     if isinstance(value, str) and ":" not in value and not _NUMBER.fullmatch(value.strip()):
         return None
     moment = _read_in_any_order(value)
@@ -148,7 +148,7 @@ def names_zone(value: object) -> bool | None:
 
 
 def is_time(value: object) -> bool:
-    """Tell whether this is a time, by itself, in either order of day and month; no mere number."""
+    """Return whether this is only a time, in either order of day and month, and no mere number."""
     is_text = isinstance(value, str) and not _NUMBER.fullmatch(value.strip())
     return is_text and _read_in_any_order(value) is not None
 

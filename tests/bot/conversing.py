@@ -267,7 +267,7 @@ async def bot_on(
     has_model: bool = True,
     feeds_per_chat: int = 50,
     report: Callable[[PresagioError], None] = ignore,
-    again_after: Sequence[float] = (),
+    retry_pauses: Sequence[float] = (),
     patience: float | None = None,
     judge: IntentJudge | None = None,
 ) -> AsyncIterator[Bot]:
@@ -313,7 +313,7 @@ async def bot_on(
             max_in_chat=max_in_chat,
             step_after=step_after,
             report=report,
-            again_after=again_after,
+            retry_pauses=retry_pauses,
             patience=patience,
         )
         try:

@@ -262,7 +262,7 @@ async def test_migration_counts_the_texts_without_words(empty: Database) -> None
             await insert(connection, "document", **known, **texts)
     await empty.migrate()
     corpus = await Corpora(empty).get("c")
-    assert (corpus.documents, corpus.searchable, corpus.average_length) == (3, 2, 1.0)
+    assert (corpus.documents, corpus.searchable_documents, corpus.average_length) == (3, 2, 1.0)
     await assert_exact(empty, corpus)
 
 

@@ -39,7 +39,7 @@ def show_steps_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]
     """Show no steps, as every answer is slow on a busy machine; a test of steps says when."""
 
     def show_after(seconds: float) -> None:
-        monkeypatch.setattr("bot.conversation.conversation._SOON", seconds)
+        monkeypatch.setattr("bot.conversation.conversation._SOON_SECONDS", seconds)
         monkeypatch.setattr("bot.serve.Conversation", partial(Conversation, step_after=seconds))
 
     show_after(PATIENCE)

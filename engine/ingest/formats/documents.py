@@ -96,7 +96,7 @@ def form_of(name: str) -> str | None:
 
 
 def is_document(content: bytes) -> bool:
-    """Tell whether the beginning of a file is that of a document, and not of plain text."""
+    """Return whether the beginning of a file is that of a document, and not of plain text."""
     return recognise_content(content) in (PDF, WORD, EPUB, PAGE, PICTURE)
 
 
@@ -216,7 +216,7 @@ class DocumentReader(Reader):
 
 
 def documents_prevail(names: Sequence[str]) -> bool:
-    """Tell whether a folder holds documents, and not notes or an export with some documents."""
+    """Return whether a folder holds documents, and not notes or an export with some documents."""
     seen = [name for name in names if _is_seen(name)]
     counts = Counter(form_of(name) for name in seen)
     data = sum(name.lower().endswith(_DATA_ENDINGS) for name in seen)

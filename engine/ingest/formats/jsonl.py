@@ -218,7 +218,10 @@ class JsonlCsvReader(TableReader):
 
 
 def _is_name(answered: str | None, own: object) -> bool:
-    """Tell a screen name from an id: if a record's own id is a number, the others are, too."""
+    """Return whether this is a screen name, not an id.
+
+    If a record's own id is a number, the others are numbers too.
+    """
     return answered is not None and str(own).isdigit() and not answered.isdigit()
 
 

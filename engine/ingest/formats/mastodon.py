@@ -32,13 +32,13 @@ _ACTIVITIES = "orderedItems"
 
 
 def is_direct(payload: Mapping[str, object]) -> bool:
-    """Tell whether a record of an outbox is a message to named people."""
+    """Return whether a record of an outbox is a message to named people."""
     note = mapping_at(payload, "activity", "object")
     return bool(note.get("to")) and _read_visibility(note) == "direct"
 
 
 def holds_direct(source: Source, name: str) -> bool:
-    """Tell whether a file is an outbox with messages to named people. Raises InputError."""
+    """Return whether a file is an outbox with messages to named people. Raises InputError."""
     with source.open_ahead(name) as stream:
         if not MastodonReader().recognises(Sample(head=stream.peek(HEAD), objects=())):
             return False

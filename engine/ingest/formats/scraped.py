@@ -87,7 +87,7 @@ def _account_name(tweet: Mapping[str, object]) -> str | None:
 
 
 def _has_media(value: object) -> bool:
-    """Tell whether there are pictures: a list, or an object that has a list for each kind."""
+    """Return whether there are pictures: a list, or an object that has a list for each kind."""
     return any(value.values()) if isinstance(value, dict) else bool(value)
 
 

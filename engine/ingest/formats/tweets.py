@@ -107,7 +107,7 @@ def repost_text(name: str | None, words: object) -> str | None:
 
 
 def is_from_x(post_id: str, created_at: datetime, *, archive_of_x: bool) -> bool:
-    """Tell whether a record that names no platform is a post on X, if its archive shows X's signs.
+    """Return whether a record without a platform is a post on X, if its archive shows X's signs.
 
     Its id holds the moment when it was made, or it is from before ids did.
     """

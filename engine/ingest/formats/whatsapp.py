@@ -106,7 +106,7 @@ _QUOTE_SIGNS = frozenset('"“”„«»‘’「」『』')
 
 
 def is_notice(text: str, author: str) -> bool:
-    """Tell what WhatsApp wrote in a person's name from what the person wrote."""
+    """Return whether WhatsApp wrote a text in a person's name."""
     bare = strip_marks(text).strip()
     if _DELETED.fullmatch(bare) or (
         bare.startswith(f"{author} ") and _DID.match(bare, len(author) + 1)
@@ -118,7 +118,7 @@ def is_notice(text: str, author: str) -> bool:
 
 
 def tells_what_was_done(author: str) -> bool:
-    """Tell a notice with a colon in it ("Ana created group “Sailing: summer”") from a name."""
+    """Return whether a name is the beginning of a notice: "Ana created group “Sailing: summer”"."""
     if not _QUOTE_SIGNS.isdisjoint(author) and len(author.split()) > 2:
         return True
     _name, _, rest = author.partition(" ")

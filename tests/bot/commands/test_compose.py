@@ -99,7 +99,7 @@ async def bot(storage: Database, composer: StandInComposer) -> AsyncIterator[Bot
 
 async def outcome(bot: Bot) -> Reply:
     """What stands in the announcement in the end."""
-    await bot.conversation.wait_until_written()
+    await bot.conversation.wait_for_compositions()
     return bot.adapter.changed[-1][1]
 
 
@@ -187,10 +187,10 @@ class TestRestart:
             assert await bot.conversation.drain(PATIENCE)
 
     async def taken_up(self, bot: Bot, *, later: timedelta = timedelta()) -> Reply:
-        bot.conversation.take_up(bot.adapter, lambda: NOW + later)
+        bot.conversation.resume_compositions(bot.adapter, lambda: NOW + later)
         await until(lambda: any(not labels(reply) or "Why?" in labels(reply)
                                 for _, reply in bot.adapter.changed))  # fmt: skip
-        await bot.conversation.wait_until_written()  # and noted as shown
+        await bot.conversation.wait_for_compositions()  # and noted as shown
         return bot.adapter.changed[-1][1]
 
     async def test_composition_older_than_an_hour_is_given_up(
@@ -207,7 +207,7 @@ class TestRestart:
     ) -> None:
         await self.left(storage, composer)
         async with bot_on(storage, compose=composer) as bot:
-            bot.conversation.take_up(bot.adapter, lambda: NOW)
+            bot.conversation.resume_compositions(bot.adapter, lambda: NOW)
             await until(lambda: len(composer.calls) == 2)
         async with bot_on(storage, compose=composer) as third:
             assert "I was interrupted" in ((await self.taken_up(third)).text or "")
@@ -306,7 +306,7 @@ class TestRefusals:
     ) -> None:
         bot.adapter.error = ChatGone(Message("Kicked."))
         await bot.conversation.answer(event("/compose Coffee prices"), bot.adapter)
-        await bot.conversation.wait_until_written()
+        await bot.conversation.wait_for_compositions()
         assert composer.calls == []
 
     async def test_an_edited_command_is_not_written_again(

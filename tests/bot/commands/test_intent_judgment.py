@@ -224,7 +224,7 @@ async def test_a_remark_gets_no_words(bot: Bot, judge: StandInJudge, request_: R
 async def test_who_speaks_to_the_bot_alone_is_shown_that_it_reads(
     bot: Bot, judge: StandInJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+    monkeypatch.setattr("bot.conversation.conversation._SOON_SECONDS", 0.0)
     judge.gate = asyncio.Event()
     answered = asyncio.create_task(bot.hear(event(UNCLEAR, place=GROUP, needs_step=True)))
     await until(lambda: bot.adapter.steps == ["One moment …"])

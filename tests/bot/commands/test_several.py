@@ -49,9 +49,9 @@ def test_forwarded_message_is_split_only_if_numbered() -> None:
 
 
 def test_each_headline_costs_a_search_unless_it_was_overheard() -> None:
-    counts, text = standard_commands().counts, f"{COFFEE}\n{WIND}"
-    assert counts(event(text)) == counts(event(f"/p {text}", trigger=Trigger.COMMAND)) == 2
-    assert counts(event(text, trigger=Trigger.OVERHEARD)) == 1
+    count, text = standard_commands().count_searches, f"{COFFEE}\n{WIND}"
+    assert count(event(text)) == count(event(f"/p {text}", trigger=Trigger.COMMAND)) == 2
+    assert count(event(text, trigger=Trigger.OVERHEARD)) == 1
 
 
 async def test_each_headline_gets_one_line_and_a_more_button(bot: Bot) -> None:

@@ -194,7 +194,7 @@ class TestDraft:
         assert composer.calls == [], "nothing is paid for unasked"
         announced = await news.bot.press(preview, "write")
         assert announced.text == "Looking into the archives…"
-        await news.bot.conversation.wait_until_written()
+        await news.bot.conversation.wait_for_compositions()
         assert "Dear. [1]" in (news.bot.adapter.changed[-1][1].text or "")
         [kept] = composer.calls
         assert kept.task.prompt == COFFEE
@@ -222,7 +222,7 @@ class TestDraft:
         post = await render_delivery(app, delivery, draft=draft)
         assert post is not None
         await news.bot.press(post, "write")
-        await news.bot.conversation.wait_until_written()
+        await news.bot.conversation.wait_for_compositions()
         assert composer.calls[0].task.prompt == COFFEE
 
 

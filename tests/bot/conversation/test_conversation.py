@@ -335,7 +335,7 @@ class TestDeadDatabase:
     async def test_apology_is_replaced_by_the_answer_after_recovery(
         self, storage: Database
     ) -> None:
-        async with bot_on(storage, again_after=(0.05,) * 100) as bot:
+        async with bot_on(storage, retry_pauses=(0.05,) * 100) as bot:
             await self._rename(storage, "turn", "turn_away")
             request = event("Coffee")
             assert await bot.hear(request)
@@ -344,18 +344,18 @@ class TestDeadDatabase:
             ((message, reply),) = bot.adapter.changed
             assert message == "m1"
             assert reply.hits
-            await until(lambda: not bot.conversation._later)
+            await until(lambda: not bot.conversation._background)
             assert (len(bot.adapter.delivered), len(bot.adapter.changed)) == (1, 1)
             assert await bot.hear(request) is None
 
     async def test_command_that_changes_state_is_not_retried_after_recovery(
         self, storage: Database
     ) -> None:
-        async with bot_on(storage, again_after=(0.01,) * 10) as bot:
+        async with bot_on(storage, retry_pauses=(0.01,) * 10) as bot:
             await self._rename(storage, "turn", "turn_away")
             said = await bot.say("/settings threshold foretold")
             assert "Try again in a few minutes." in (said.text or "")
-            assert not bot.conversation._later
+            assert not bot.conversation._background
 
     async def test_database_failure_during_the_answer_is_apologised_for(
         self, bot: Bot, storage: Database

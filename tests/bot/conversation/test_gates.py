@@ -8,7 +8,7 @@ from time import monotonic
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.gates import Gates, Stop, not_meant
+from bot.conversation.gates import Gates, Stop, find_reason_to_ignore
 from bot.request import Person, Place, Request, Trigger
 from bot.settings.model import ChatSettings
 from db.chat.chats import Chats
@@ -25,7 +25,7 @@ HEADLINE = "Senate Passes The Budget After A Long Night"
 def gates(storage: Database, clock: Callable[[], float] = monotonic, **limits: object) -> Gates:
     settings = change_settings(chat=ChatSettings.model_validate({"access": "open", **limits}))
     app = app_on(storage, settings=settings)
-    return Gates(app, standard_commands().counts, None, clock=clock)
+    return Gates(app, standard_commands().count_searches, None, clock=clock)
 
 
 async def consider(gates: Gates, request: Request, *, crowded: bool = False) -> Request | Stop:
@@ -70,7 +70,7 @@ class TestNotMeant:
     def test_messages_not_meant_for_the_bot_are_ignored(
         self, request_: Request, expected: str
     ) -> None:
-        assert not_meant(request_) == expected
+        assert find_reason_to_ignore(request_) == expected
 
 
 class TestAllowedChats:
@@ -278,12 +278,12 @@ class TestBusy:
     ) -> None:
         chosen = gates(storage, block=("test:g",))
         spanish = Person(id="ana", language="es")
-        reply = chosen.turned_away(event("Coffee", person=spanish))
+        reply = chosen.turn_away(event("Coffee", person=spanish))
         assert reply
         assert (reply.text or "").startswith("Ahora tengo demasiado que hacer.")
-        assert chosen.turned_away(event("Coffee", person=spanish)) is None
-        assert chosen.turned_away(event("Coffee", place=GROUP)) is None
-        assert chosen.turned_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
+        assert chosen.turn_away(event("Coffee", person=spanish)) is None
+        assert chosen.turn_away(event("Coffee", place=GROUP)) is None
+        assert chosen.turn_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
 
 
 async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_person(
@@ -301,4 +301,4 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
 
 @pytest.mark.parametrize("text", ["/save https://example.org/news", f"/Poll {HEADLINE}"])
 def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> None:
-    assert not_meant(overheard(text)) == "overheard, no headline"
+    assert find_reason_to_ignore(overheard(text)) == "overheard, no headline"

@@ -124,7 +124,7 @@ class TestSteps:
     async def test_whoever_sees_nothing_else_is_shown_a_step_of_any_command(
         self, bot: Bot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+        monkeypatch.setattr("bot.conversation.conversation._SOON_SECONDS", 0.0)
         assert await bot.hear(event("/top", trigger=Trigger.COMMAND))
         assert bot.adapter.steps == []
         await bot.hear(event("/top", trigger=Trigger.COMMAND, needs_step=True))

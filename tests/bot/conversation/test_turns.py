@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.conversation import RecentPastes, TurnQueue
+from bot.conversation.conversation import RecentMessages, TurnQueue
 from bot.conversation.gates import Backpressure, Room
 from tests.bot.conversing import PRIVATE, event
 from tests.bot.prophecies import NOW
@@ -48,26 +48,26 @@ def test_turns_come_in_the_order_of_arrival() -> None:
 
 
 def test_messages_within_a_minute_count_as_several_pastes() -> None:
-    pasted, later = RecentPastes(), NOW + timedelta(seconds=59)
+    recent, later = RecentMessages(), NOW + timedelta(seconds=59)
     first, second = event("Coffee"), event("Tea", now=later)
-    pasted.note(first)
-    assert not pasted.is_one_of_several(first)
-    pasted.note(second)
-    assert pasted.is_one_of_several(first)
-    assert pasted.is_one_of_several(second)
+    recent.note(first)
+    assert not recent.is_one_of_several(first)
+    recent.note(second)
+    assert recent.is_one_of_several(first)
+    assert recent.is_one_of_several(second)
     third = event("Milk", now=later + timedelta(minutes=1))
-    pasted.note(third)
-    assert not pasted.is_one_of_several(third)
+    recent.note(third)
+    assert not recent.is_one_of_several(third)
 
 
 def test_pastes_are_remembered_of_the_latest_chats_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.conversation.conversation._REMEMBERED", 2)
-    pasted = RecentPastes()
+    monkeypatch.setattr("bot.conversation.conversation._CHATS_REMEMBERED", 2)
+    recent = RecentMessages()
     written = {
         chat: [event(text, place=replace(PRIVATE, chat_id=chat)) for text in ("Tea", "Milk")]
         for chat in "abc"
     }
     for chat, number in ("a0", "b0", "b1", "a1", "c0", "c1"):
-        pasted.note(written[chat][int(number)])
-    several = [pasted.is_one_of_several(first) for first, _ in written.values()]
+        recent.note(written[chat][int(number)])
+    several = [recent.is_one_of_several(first) for first, _ in written.values()]
     assert several == [True, False, True]

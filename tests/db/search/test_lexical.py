@@ -171,7 +171,7 @@ async def test_only_texts_with_words_count(database: Database) -> None:
     corpus = await load(database, "c", [*thread, *alone])
     await Documents(database).stitch_threads(corpus)
     checked = await Checked.of(database, "c")
-    assert (checked.corpus.documents, checked.corpus.searchable) == (5, 3)
+    assert (checked.corpus.documents, checked.corpus.searchable_documents) == (5, 3)
     assert checked.corpus.average_length == 2.0
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     short, long = (idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 4))

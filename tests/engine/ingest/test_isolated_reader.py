@@ -19,7 +19,7 @@ import pytest
 from engine.corpora import Document
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import isolated_reader
-from engine.ingest.isolated_reader import ReadSource, SourceReader, StandardInput
+from engine.ingest.isolated_reader import IsolatedSource, SourceReader, StandardInput
 from engine.ingest.records import BatchLost, Defaults, Reject
 from engine.settings.fetching import IngestSettings
 from tests.engine.conftest import workers
@@ -75,12 +75,12 @@ async def open_first(
     form: str = "auto",
     defaults: Defaults | None = None,
     stdin: IO[bytes] | None = None,
-) -> ReadSource:
+) -> IsolatedSource:
     return (await reader.open_all(where, format=form, defaults=defaults, stdin=stdin))[0]
 
 
 async def everything(
-    source: ReadSource, *, number: int = 1000
+    source: IsolatedSource, *, number: int = 1000
 ) -> tuple[list[Document], list[Reject]]:
     """Read a source as a loader does."""
     documents, rejects = list[Document](), list[Reject]()

@@ -15,7 +15,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.corpora import Document
 from engine.errors import InputError, RecordError, StorageError, StorageInterrupted
-from engine.ingest.isolated_reader import ReadSource
+from engine.ingest.isolated_reader import IsolatedSource
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.normalise import normalise
 from engine.ingest.records import (
@@ -91,7 +91,7 @@ def records(number: int, first: int = 0) -> list[Record]:
     return [record(str(n), line=n) for n in range(first, first + number)]
 
 
-class Pile(ReadSource):
+class Pile(IsolatedSource):
     """A source of records that are there already."""
 
     def __init__(self, found: Iterable[Record]) -> None:

@@ -45,7 +45,7 @@ async def test_laughter_is_left_alone_and_thanks_get_a_smiley(slack_bot: SlackSt
 @pytest.fixture
 def slowly(slack_bot: SlackStage, monkeypatch: pytest.MonkeyPatch) -> SlackStage:
     """The same with a model that takes its time."""
-    monkeypatch.setattr("bot.conversation.conversation._SOON", 0.0)
+    monkeypatch.setattr("bot.conversation.conversation._SOON_SECONDS", 0.0)
     slack_bot.model.script = [slow(0.5, slack_bot.model.script[-1])]
     return slack_bot
 
