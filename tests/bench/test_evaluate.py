@@ -41,3 +41,25 @@ async def test_compositions_report_traceability_support_and_citation_precision(
     assert [row["id"] for row in got["rows"]] == ["a", "2"]
     shown = (await run_bench("evaluate", "compose", "--cases", str(cases))).out
     assert "traceability: 1.000" in shown and "support: 1.000" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Name --corpus, --headlines and --qrels."),
+        (("compose", "--cases", "{cases}"), "line 1 is not a request"),
+        (("compose", "--cases", "/no/such"), "/no/such cannot be read"),
+        (("compose", "--cases", "{right}"), "No language model is set up"),
+    ],
+)
+async def test_figures_need_files_and_a_model(
+    run_bench: RunBench, demo: str, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    cases, right = tmp_path / "cases.jsonl", tmp_path / "right.jsonl"
+    cases.write_text('{"id": 3}\n')
+    right.write_text('{"prompt": "coffee"}\n')
+    done = await run_bench(
+        "evaluate", *(each.format(cases=cases, right=right) for each in arguments)
+    )
+    assert (done.code, done.out) == (1, "") and said in done.err
+    assert done.err.count("\n") == 1

@@ -1,3 +1,4 @@
+import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -100,6 +101,14 @@ def test_no_match_headlines_are_reported_apart_with_their_top_scores() -> None:
     assert figures["nomatch"] == {"headlines": 2, "mean_coverage": 0.1, "mean_score": 0.3}
 
 
+def test_a_run_line_and_a_report_are_json() -> None:
+    line = run("2", candidates=("1", "2")).as_json("a")
+    assert json.loads(json.dumps(line)) == {"qid": "a", "ids": ["2"], "candidates": ["1", "2"]}
+    figures = json.loads(json.dumps(measured({"a": {"1": 6}}, {"a": run("1")}).as_json()))
+    assert figures["rows"][0]["qid"] == "a"
+    assert figures["mean_label@3"] == pytest.approx(2)
+
+
 @given(
     labels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 6), min_size=1),
     ids=st.permutations("abcdefgh"),
@@ -115,6 +124,19 @@ def test_every_measure_stays_in_its_range_and_the_ideal_order_is_the_best(
     assert row.ndcg <= best.ndcg + 1e-12
     assert row.mean_label <= best.mean_label
     assert best.ndcg == pytest.approx(1 if any(labels.values()) else 0)
+
+
+def test_real_judgments_can_be_read_and_their_own_best_order_is_perfect(shared_data: Path) -> None:
+    folder = shared_data / "judged"
+    headlines = read_headlines(folder / "en.headlines.jsonl")
+    qrels = read_qrels(folder / "en.qrels.tsv")
+    runs = {
+        headline.qid: run(*sorted(qrels[headline.qid], key=lambda d: -qrels[headline.qid][d]))
+        for headline in headlines
+    }
+    figures = evaluate(headlines, qrels, runs).as_json()
+    assert (figures["nDCG@3"], figures["recall"], figures["judged@3"]) == (1, 1, 1)
+    assert figures["nomatch"]["headlines"] == 2  # type: ignore[index]  # a JSON value
 
 
 def test_recall_is_reported_at_several_depths_with_the_upper_bound() -> None:
@@ -161,14 +183,18 @@ def test_qrels_are_read_by_headline_and_ids_stay_text(tmp_path: Path) -> None:
         ('{"qid": "a", "headline": ', "not valid JSON"),
         ('["a", "b"]', "not a JSON object"),
         ('{"headline": "x"}', "'qid'"),
+        ('{"qid": 7, "headline": "x"}', "'qid'"),
         ('{"qid": "a", "headline": "  "}', "'headline'"),
         ('{"qid": "a", "headline": "x", "kind": 3}', "'kind'"),
         ('{"qid": "a", "headline": "x", "date": "yesterday"}', "ISO date"),
         ('{"qid": "a", "headline": "x", "date": "2020-01-01 10:00"}', "no zone"),
         ('{"qid": "first", "headline": "x"}', "twice"),
         ("a\t2", "tabs"),
+        ("a 2 3", "tabs"),
+        ("a\t0\t2\t3", "tabs"),
         ("a\t\t3", "tabs"),
         ("a\t2\t7", "0 to 6"),
+        ("a\t2\t-1", "0 to 6"),
         ("a\t2\t4.0", "0 to 6"),
         ("a\t1\t3", "twice"),
     ],

@@ -73,6 +73,16 @@ def test_an_invalid_record_is_rejected(tmp_path: Path, content: str | None) -> N
         read_record(tmp_path / "run.json")
 
 
+async def test_a_run_is_repeated_with_its_failure(
+    run_bench: RunBench, model: Writer, demo: str, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "run.json")
+    model.says["evidence"] = failure(400, "no such parameter")
+    assert (await run_bench("replay", REQUEST, "--record", file)).code == 1
+    again = await run_bench("replay", "--replay", file)
+    assert again.code == 1 and "no such parameter" in again.err
+
+
 async def test_a_run_is_recorded_and_repeated(
     run_bench: RunBench,
     model: Writer,
@@ -95,3 +105,20 @@ async def test_a_run_is_recorded_and_repeated(
     assert made["removed"] == [
         {"text": "Coffee is the best drink. [1]", "why": "No cited source says “best”."}
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Give a prompt and --record FILE, or --replay FILE."),
+        (("x",), "Give a prompt and --record FILE, or --replay FILE."),
+        (("x", "--replay", "y"), "Give a prompt and --record FILE, or --replay FILE."),
+        (("--replay", "absent.json"), "absent.json cannot be read"),
+    ],
+)
+async def test_conflicting_arguments_are_refused_with_a_message(
+    run_bench: RunBench, arguments: tuple[str, ...], said: str
+) -> None:
+    done = await run_bench("replay", *arguments)
+    assert (done.code, done.out) == (1, "") and said in done.err
+    assert done.err.count("\n") == 1
