@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.answer.ask_model import SHOWN_LENGTH, StepModel, StepOutcome, shown_excerpt
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
+from engine.budget import CHARACTERS_PER_TOKEN
 from engine.compose.composition import (
     DraftSentence,
     SourcePassage,
@@ -66,7 +67,6 @@ _LONGEST_ANSWERS = {  # tokens
     StepName.WRITE: WRITE_TOKENS,
     StepName.CHECK: CHECK_TOKENS,
 }
-_CHARACTERS_PER_TOKEN = 4
 _INSTRUCTIONS = 600  # tokens of a system prompt
 
 
@@ -138,7 +138,7 @@ class ClientModels:
             StepName.WRITE: MAX_FACTS * 800,
             StepName.CHECK: evidence,
         }
-        return characters[name] // _CHARACTERS_PER_TOKEN + _INSTRUCTIONS
+        return characters[name] // CHARACTERS_PER_TOKEN + _INSTRUCTIONS
 
 
 class ClaimChecker:
