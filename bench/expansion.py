@@ -156,7 +156,7 @@ class Bench:
             settings = load_settings(environ={**os.environ, **environ})
             async with open_app(settings, progress=progress) as app:
                 chosen = replace(settings.prophecy, maximum=candidates, max_with_phrases=candidates)
-                app.prophet.use(chosen)
+                app.prophet.apply_settings(chosen)
                 measured = [await self._measured(app, headline) for headline in self.headlines]
             calls = server.calls + len(server.expansions)
         self._print(measured, calls, expansion, candidates, seconds)

@@ -314,8 +314,9 @@ class Request:
 
     @property
     def payer(self) -> str:
-        """Whose quota is charged: the person's. All who speak as a chat share one quota per place,
-        because anybody can create many chats.
+        """The name under which quotas are charged: that of the person.
+
+        All who speak as a chat share one quota per place, because anybody can create many chats.
         """
         name = self.place.chat_id if self.person.as_chat else self.person.id
         return f"{self.place.platform}:{name}"
@@ -327,8 +328,8 @@ class Request:
 
     @property
     def listed_as(self) -> str:
-        """Whom the lists of the settings name: the chat, or inline, where there is none, the
-        person."""
+        """The name to look for in the lists of the settings: that of the chat, or inline, where
+        there is none, of the person."""
         return self.place.key if self.place.kept else self.who
 
 

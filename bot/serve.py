@@ -267,8 +267,8 @@ async def tell_what_is_missing(
 ) -> None:
     """Say that there is no archive or no chat, and how somebody becomes the owner on each platform.
 
-    An `open` bot answers everybody and needs no owner. Who asked for the page alone need not have
-    a chat: then `wants_chat` is false. Raises StorageError.
+    An `open` bot answers everybody and needs no owner. If only the page was asked for, no chat is
+    needed: then `wants_chat` is false. Raises StorageError.
     """
     if not holds_archive(corpora):
         tell(NO_ARCHIVE)

@@ -12,6 +12,7 @@ from engine.settings import UNLIMITED
 from engine.settings.models import LlmSettings
 from engine.values import Usage
 
+CHARACTERS_PER_TOKEN = 4  # for estimates before a call
 _Number = TypeVar("_Number", int, float)
 
 

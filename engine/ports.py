@@ -44,7 +44,7 @@ class DocumentStore(Protocol):
         """
 
 
-class Reads(Protocol):
+class LexemeSource(Protocol):
     """Reads texts as the text search does."""
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:

@@ -120,7 +120,7 @@ _EXAMPLES: Mapping[_Verb, str] = {
 _ANSWER, _CHOOSE = "archive", SEARCH_HERE
 _MAX_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
-_REMEMBERED = timedelta(hours=1)
+_CHOICE_SPAN = timedelta(hours=1)  # in which a person who chose is not asked again
 _ONE_QUESTION = timedelta(minutes=10)  # for so long, nothing else asks for an archive
 _FOR_SEVERAL = (marked("all"), marked("default"))
 _SPANISH = {"todos": ALL, "todo": ALL, "predeterminado": USUAL}
@@ -130,8 +130,8 @@ _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
 async def ask_which(request: Request, app: App) -> Reply | Request:
     """Ask which archive a request is about, and keep the request until somebody chooses.
 
-    A pressed button is not kept: it is pressed again. Who chose here within the hour is not asked:
-    the request is returned with that archive.
+    A pressed button is not kept: it is pressed again. A person who chose here within the hour is
+    not asked: the request is returned with that archive.
     """
     words, number = request.words, None
     if remembered := await _find_remembered(request, app):
@@ -163,7 +163,7 @@ async def ask_which(request: Request, app: App) -> Reply | Request:
 async def _find_remembered(request: Request, app: App) -> str | None:
     """Return the name of the archive that the person chose here lately, if it is still there."""
     remembered = await Waiting(app.database).find_choice(
-        request.known_chat, request.who, since=request.now - _REMEMBERED
+        request.known_chat, request.who, since=request.now - _CHOICE_SPAN
     )
     names = {archive.name for archive in await app.corpora.list()} | {ALL}
     return remembered if remembered in names else None

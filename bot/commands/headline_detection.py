@@ -174,7 +174,7 @@ _SETTING = (
     r"answers)\b.*"
 )
 _LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
-_FEWEST_TELLING = 3  # words that make a headline
+_FEWEST_BESIDE_REMARKS = 3  # words that make a headline
 FEWEST_WITHOUT_PAGE = 2  # if the page beside them cannot be read
 _BESIDE_LINKS = """
     look at check out read watch see can believe guy guys article link news story someone sent
@@ -370,11 +370,11 @@ def may_wait(text: str) -> bool:
 
 def is_remark(text: str) -> bool:
     """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
-    return len(find_telling_words(text)) < _FEWEST_TELLING
+    return len(drop_remarks(text)) < _FEWEST_BESIDE_REMARKS
 
 
-def find_telling_words(text: str) -> list[str]:
-    """Return the words of a text that are not only a remark."""
+def drop_remarks(text: str) -> list[str]:
+    """Return the words of a text without those of mere remarks: "look at this! lol"."""
     return [word for word in fold_words(text) if word not in _REMARKS]
 
 
@@ -396,7 +396,9 @@ def split_headlines(text: str, *, forwarded: bool = False) -> tuple[str, ...]:
         return ()
     if numbered:
         pieces = [_NUMBER.sub("", line, count=1) for line in lines]
-        fit = (first_link(line) or len(fold_words(line)) >= _FEWEST_TELLING for line in pieces)
+        fit = (
+            first_link(line) or len(fold_words(line)) >= _FEWEST_BESIDE_REMARKS for line in pieces
+        )
     else:
         pieces = _join_links(lines)
         fit = (not line.endswith(".") and looks_like_headline(line) for line in pieces)

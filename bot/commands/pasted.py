@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
-from bot.commands.headline_detection import FEWEST_WITHOUT_PAGE, find_telling_words, is_remark
+from bot.commands.headline_detection import FEWEST_WITHOUT_PAGE, drop_remarks, is_remark
 from engine.errors import FetchError, FetchFailed, explain_error
 from engine.fetch import shown_host
 from engine.messages import Message, for_operators, join_messages
@@ -36,7 +36,7 @@ async def read_pasted(app: App, text: str, *, now: datetime) -> Headline:
         try:
             return await read_page()
         except FetchError as error:
-            if len(find_telling_words(written.text)) >= FEWEST_WITHOUT_PAGE:
+            if len(drop_remarks(written.text)) >= FEWEST_WITHOUT_PAGE:
                 return written
             if not isinstance(error, FetchFailed):
                 raise  # it tells people what is wrong with the page

@@ -20,7 +20,7 @@ from bot.commands.headline_detection import (
     MessageKind,
     classify_message,
     classify_talk,
-    find_telling_words,
+    drop_remarks,
     fold_words,
     is_plain_news,
     is_remark,
@@ -198,7 +198,7 @@ def _goes_on_asking(request: Request) -> bool:
     about an answer too.
     """
     text = request.text.strip()
-    if first_link(text) or not find_telling_words(text) or talks_to_somebody(text):
+    if first_link(text) or not drop_remarks(text) or talks_to_somebody(text):
         return False
     if text.endswith("?") or (request.trigger is Trigger.ADDRESSED and follows_up(text)):
         return True
@@ -307,7 +307,7 @@ def _is_no_headline(request: Request) -> bool:
     text = request.text
     if request.trigger is not Trigger.ADDRESSED or not text or first_link(text):
         return False
-    return not find_telling_words(text) or talks_to_somebody(text)
+    return not drop_remarks(text) or talks_to_somebody(text)
 
 
 def _is_talk_by_name(request: Request) -> bool:

@@ -198,7 +198,7 @@ async def _press_why(request: Request, action: Action, app: App) -> Reply:
     page = await find_page(request, action, app)
     if page is None:
         return too_old(request)
-    # Where everybody reads the reasons, they are not told again to the next who presses.
+    # Where everybody reads the reasons, they are shown once, whoever presses the button next.
     if not (request.place.private or traits_of(request.place.platform).shows_privately):
         pressed = await Quotas(app.database).use(f"{_NAME}:{action}", now=request.now)
         if pressed > 1:

@@ -415,7 +415,7 @@ def may_be_answered(request: Request) -> bool:
 
 
 def _searcher(request: Request) -> str:
-    """Return the name of a person in a chat. Who is overheard does not wait for an answer."""
+    """Return a key for a person in a chat, another one for headlines that are only overheard."""
     heard = request.trigger is Trigger.OVERHEARD
     return f"{request.place.chat_id}:{request.who}:{heard}"
 

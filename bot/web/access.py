@@ -1,4 +1,4 @@
-"""Whom the server answers: its keys, its own names, and the pages that may ask it."""
+"""Decides whom the server answers: its keys, its own names, and the pages that may ask it."""
 
 import hashlib
 import hmac

@@ -16,7 +16,7 @@ from bot.web.failures import Refusal, nothing_here
 from bot.web.listing import MonthView, list_years
 from bot.web.rendering import render_template
 from bot.web.shared_state import SharedState, limit_requests
-from bot.web.visitor import ProphecyForm, find_visitor, list_choices, recover_asked
+from bot.web.visitor import ProphecyForm, find_visitor, list_choices, recover_prophecy_form
 from engine.errors import PresagioError
 from engine.values import Corpus
 
@@ -32,7 +32,7 @@ async def render_failure(request: Request, failure: Refusal) -> Response:
     """Return the page that explains a failure; where nothing is found, with what there is."""
     shared: SharedState = request.app.state.shared
     words, path = find_visitor(request).words, request.url.path
-    form = recover_asked(request, failure.status)
+    form = recover_prophecy_form(request, failure.status)
     none: tuple[list[Corpus], str] = ([], "")
     corpora, selected = await _or_else(none, _list_corpora(request, failure.status, form))
     wrong_date = ""

@@ -443,7 +443,7 @@ async def _call_tool(
             text = TextContent(text=orjson.dumps(body).decode())
             return CallToolResult(content=[text], structured_content=body)
     except Exception as error:  # as in the API: told, and logged if unexpected
-        # Who started this program on stdio is its operator.
+        # Whoever started this program on stdio is its operator.
         words = words_for(DEFAULT, operator=context.request is None)
         problem = map_error(error).problem(words)
         said = TextContent(text=" ".join(filter(None, (problem.message, problem.fix))))

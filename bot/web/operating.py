@@ -138,8 +138,8 @@ async def _reload_settings(shared: SharedOf) -> dict[str, list[str]]:
         for key in changed
         if key in _WEB or (key.partition(".")[0] in _ANSWERS and key not in _AT_START)
     ]
-    shared.use(settings)
-    shared.app.prophet.use(settings.prophecy)
+    shared.apply_settings(settings)
+    shared.app.prophet.apply_settings(settings.prophecy)
     return {"applied": applied, "needs_restart": [key for key in changed if key not in applied]}
 
 

@@ -45,7 +45,7 @@ from bot.web.visitor import (
     list_candidates,
     list_choices,
     note_answered,
-    read_asked,
+    read_prophecy_form,
 )
 from db.search.shown import MARK_BEGINS, DocumentLookup
 from engine.answer.cited_answer import AnswerOutcome, CitedAnswer
@@ -97,7 +97,7 @@ async def _show_prophecy(request: Request, shared: SharedOf, visitor: VisitorOf)
     A page that shows proposals asks again, by its script for events or else by loading itself once
     more. All who ask for the same answer meanwhile wait for one, and are not counted again.
     """
-    form = read_asked(request.query_params)
+    form = read_prophecy_form(request.query_params)
     if form not in shared.prophecies:
         await limit_answers(request, shared)
     language = visitor.words.language
@@ -164,11 +164,11 @@ async def _describe_findings(
     judging: bool = False,
 ) -> dict[str, Any]:
     """Return what the template shows of an answer, or of candidates that a model is judging."""
-    until, usual = form.date or shared.now(), shared.settings.search.limit
+    until, limit = form.date or shared.now(), shared.settings.search.limit
     hits, near, marked = await _choose_texts(shared, prophecy, judging=judging)
-    following = max(len(hits or near) - usual, 0)
+    following = max(len(hits or near) - limit, 0)
     if not form.more:
-        hits, near = hits[:usual], near[:usual]
+        hits, near = hits[:limit], near[:limit]
     corpora, _ = await list_choices(shared, form.corpus, may_be_all=True)
     draw = partial(
         build_card,
@@ -178,27 +178,29 @@ async def _describe_findings(
         marked=marked,
         judged=prophecy.judged,
     )
-    together = form.corpus == ALL
+    is_of_several = form.corpus == ALL
     return {
         "asked": form,
         "corpora": corpora,
-        "voice": None if together else (await shared.app.corpus(form.corpus)).voice,
+        "voice": None if is_of_several else (await shared.app.corpus(form.corpus)).voice,
         "judging": judging,
         "pictures": has_picture(prophecy) and (judging or prophecy.judged),
         "heading": say_heading(hits, words) and words.say("What was said before"),
         "judged": prophecy.judged,
-        "axis": draw_axis((hits or near)[:usual], until, words),
-        "usual": usual,
-        "together": together,
+        "axis": draw_axis((hits or near)[:limit], until, words),
+        "limit": limit,
+        "is_of_several": is_of_several,
         "cards": _unlink_invented(map(draw, hits), corpora),
         "near": _unlink_invented((draw(hit, near=True) for hit in near), corpora),
-        "unlike": bool(prophecy.near),
+        "has_near": bool(prophecy.near),
         "shares_words": any(term.document_frequency for term in prophecy.terms),
         "more": ""
         if form.more or not following
         else words.count("{number} more post", "{number} more posts", following),
-        "wordless": not holds_words(prophecy),
-        "nothing": prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words).text,
+        "lacks_words": not holds_words(prophecy),
+        "nothing_found": prophecy_reply(
+            prophecy, prophecy.hits, now=shared.now(), words=words
+        ).text,
         "notice": None if judging or not holds_words(prophecy) else brief_notice(prophecy, words),
     }
 

@@ -47,7 +47,7 @@ from engine.values import Corpus, Kind
 
 _KEPT_SECONDS = 300.0
 _LONGEST_SEARCH = 10.0  # seconds for whoever has no key, with the wait for its turn
-_REQUESTS_PER_SECOND = 10  # as which a second of searching counts
+_REQUESTS_PER_SECOND = 10  # a second of searching counts as so many requests
 _MAX_KEPT = 1000  # values
 Value = TypeVar("Value")
 
@@ -108,9 +108,9 @@ class CachedCounts:
 
 
 class SharedState:
-    """Only the settings change, on a reload. `app` sees only the corpora that may be shown.
+    """What all routes share. Only the settings change, on a reload.
 
-    `adapters` returns the status of all adapters.
+    `app` sees only the corpora that may be shown. `adapters` returns the status of all adapters.
     """
 
     keys: Keys
@@ -136,23 +136,23 @@ class SharedState:
             load_settings, app.settings.config_file
         )
         self.patience = 0.1  # seconds that a visitor sees nothing while a model judges
-        # Of addresses, to search.
+        # The turns of addresses to search.
         self.turns = WeakValueDictionary[str, asyncio.Lock]()
         self.kept = CachedCounts(clock)
-        # Of the page, by what was asked: who looks, shares, or asks again after a stream broke,
-        # waits for the same.
+        # Of the page, by what was asked: all who look at an answer, share it, or ask again after a
+        # stream broke, wait for the same.
         self.prophecies = SharedWork[Prophecy]()
         self.compositions = SharedWork[Composition]()
         secrets = app.settings.secrets
         self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
-        self.use(app.settings)
+        self.apply_settings(app.settings)
 
     @property
     def settings(self) -> Settings:
         """Return the current settings."""
         return self.app.settings
 
-    def use(self, settings: Settings) -> None:
+    def apply_settings(self, settings: Settings) -> None:
         """Apply these settings from now on; request counts restart."""
         web = settings.web
         corpora = ShownCorpora(self.app.database, web.corpora)

@@ -20,7 +20,13 @@ from bot.web.failures import Refusal, nothing_here
 from bot.web.rendering import ABOUT, COLOURS, STATIC, has_picture
 from bot.web.schemas import LONGEST_TEXT
 from bot.web.shared_state import SharedOf, SharedState, limit_answers, limit_requests
-from bot.web.visitor import VisitorOf, answered_key, join_prophecy, own_address, read_asked
+from bot.web.visitor import (
+    VisitorOf,
+    build_answered_key,
+    join_prophecy,
+    own_address,
+    read_prophecy_form,
+)
 from engine.chat import Answer
 from engine.messages import Message
 from engine.page.article import first_link
@@ -39,8 +45,8 @@ sharing = APIRouter(include_in_schema=False, dependencies=[Depends(limit_request
 async def _show_picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     """Show the first hit of an answer. May ask a model, unless that was answered lately."""
     require_pictures()
-    form = read_asked(request.query_params)
-    if not shared.kept.holds(answered_key(form)):
+    form = read_prophecy_form(request.query_params)
+    if not shared.kept.holds(build_answered_key(form)):
         await limit_answers(request, shared)
     async with join_prophecy(shared, form) as answering:  # the judgment of a repeated one is cached
         prophecy = await asyncio.shield(answering)

@@ -102,7 +102,7 @@ class ProphecyForm:
         return format_day(self.date) if self.date else ""
 
 
-def read_asked(values: Mapping[str, str]) -> ProphecyForm:
+def read_prophecy_form(values: Mapping[str, str]) -> ProphecyForm:
     """Read the form. Raises UsageError."""
     headline = " ".join(values.get("headline", "").split())
     if len(headline) > LONGEST_TEXT:
@@ -122,21 +122,21 @@ def read_asked(values: Mapping[str, str]) -> ProphecyForm:
     )
 
 
-def answered_key(form: ProphecyForm) -> tuple[str, ProphecyForm]:
-    """Return the key under which it is kept that a headline was answered lately."""
+def build_answered_key(form: ProphecyForm) -> tuple[str, ProphecyForm]:
+    """Return the key under which a cache holds that a headline was answered lately."""
     return "answered", replace(form, more=False)
 
 
 async def note_answered(shared: SharedState, form: ProphecyForm) -> None:
-    """Note that a headline is answered, so that its picture counts as no answer of its own."""
+    """Note that a headline was answered, so that its picture is not counted as another answer."""
 
     async def answer() -> bool:
         return True
 
-    await shared.kept.get(answered_key(form), answer)
+    await shared.kept.get(build_answered_key(form), answer)
 
 
-def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
+def recover_prophecy_form(request: Request, status: HTTPStatus) -> ProphecyForm | None:
     """Return what the form of headlines sent, for the page that says what was wrong with it.
 
     None if the form did not send it, or is not at fault. A corpus that is gone and a wrong date
@@ -149,9 +149,9 @@ def recover_asked(request: Request, status: HTTPStatus) -> ProphecyForm | None:
     if status is HTTPStatus.NOT_FOUND:
         values["corpus"] = ""
     try:
-        return read_asked(values)
+        return read_prophecy_form(values)
     except UsageError:
-        return read_asked(values | {"date": ""})
+        return read_prophecy_form(values | {"date": ""})
 
 
 def read_whole_number(request: Request, name: str, *, digits: int) -> int:
@@ -223,8 +223,10 @@ def own_address(request: Request) -> str:
 def join_prophecy(
     shared: SharedState, form: ProphecyForm, *, returns: bool = False
 ) -> AbstractAsyncContextManager[asyncio.Task[Prophecy]]:
-    """Return what answers a headline, for all who ask it at the same time, and for a page that
-    `returns` after its stream broke."""
+    """Return the answer under way, one for all who ask for it at the same time.
+
+    With `returns`, it goes on for a page that asks again after its stream broke.
+    """
     request = _build_request(shared, form)
     return shared.prophecies.join(
         form, lambda: shared.app.prophesy(request, corpus=form.corpus), returns=returns
@@ -232,9 +234,9 @@ def join_prophecy(
 
 
 async def list_candidates(shared: SharedState, form: ProphecyForm) -> Prophecy:
-    """Return what a headline's words alone propose, in some milliseconds and for nothing.
+    """Return what words alone propose for a headline, in some milliseconds and without a model.
 
-    Not logged: the answer will be.
+    This is not logged, as the answer will be.
     """
     request = replace(_build_request(shared, form), judged=False, embeds=False, mode=Mode.LEXICAL)
     prophet = shared.app.prophet

@@ -22,7 +22,7 @@ from engine.feeds.stories import (
     identity_hash,
     is_reused,
     join_stories,
-    telling_words,
+    select_index_words,
     words_hash,
     words_of,
 )
@@ -303,7 +303,7 @@ async def _find_similar_stories(
 ) -> list[StoryWords]:
     """Return every story that one of `news` may belong to, oldest first."""
     links = [headline.link_key for headline in news if headline.link_key is not None]
-    words = {word for headline in news for word in telling_words(words_of(headline.text))}
+    words = {word for headline in news for word in select_index_words(words_of(headline.text))}
     moments = [headline.published for headline in news]
     rows = await connection.fetch(
         load_statements("news")["like_stories"],

@@ -264,6 +264,7 @@ class LexicalIndex(LexemeReader):
         (EXPLAIN), and whether to read by date first, as that leaves fewer documents than the words.
         """
         corpus, filters = ranking.corpus, ranking.filters
+        # `since` also says whether texts without a date pass.
         dated = share = await self._estimate_passing_share(
             connection, corpus, Filters(before=filters.before, after=filters.since)
         )

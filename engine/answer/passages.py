@@ -127,15 +127,15 @@ def stands_alone(question: str) -> bool:
     than those of English and Spanish, two words that tell something are enough.
     """
     plain = " ".join(question.casefold().split()).lstrip("¿ ")
-    telling = _telling_words(plain)
-    if not telling or _REFERS.search(plain):
+    subject = _list_subject_words(plain)
+    if not subject or _REFERS.search(plain):
         return False
     if _ASKS.match(_JOINS.sub("", plain, count=1) if _JOINS.match(plain) else plain):
         return True
-    return len(telling) > 1 and not _LEANS.match(plain)
+    return len(subject) > 1 and not _LEANS.match(plain)
 
 
-def _telling_words(question: str) -> list[str]:
+def _list_subject_words(question: str) -> list[str]:
     """Return the words that name a subject; a time is none."""
     words = _WORDS.findall(question.casefold())
     return [word for word in words if word not in _SMALL_WORDS and not word.isdigit()]
@@ -198,6 +198,6 @@ def _list_search_texts(question: Question) -> list[str]:
     own = extract_subject(question.text)
     if not question.earlier or stands_alone(question.text):
         return [own]
-    named = (turn for turn in reversed(question.earlier) if _telling_words(turn))
+    named = (turn for turn in reversed(question.earlier) if _list_subject_words(turn))
     together = f"{extract_subject(next(named, question.earlier[-1]))} {own}"
-    return [own, together] if _telling_words(question.text) else [together]
+    return [own, together] if _list_subject_words(question.text) else [together]

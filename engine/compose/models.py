@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.answer.cited_answer import CheckedClaims, Claim, GatheredPassages, Objection, Wording
 from engine.answer.claims import SHOWN_LENGTH, shown_excerpt
+from engine.budget import CHARACTERS_PER_TOKEN
 from engine.compose.composition import DraftSentence, SourcePassage, StepName
 from engine.compose.evidence import (
     EVIDENCE_PROMPT,
@@ -62,7 +63,6 @@ _LONGEST_ANSWERS = {  # tokens
     StepName.WRITE: WRITE_TOKENS,
     StepName.CHECK: CHECK_TOKENS,
 }
-_CHARACTERS_PER_TOKEN = 4
 _INSTRUCTIONS = 600  # tokens of a system prompt
 
 
@@ -134,7 +134,7 @@ class ClientModels:
             StepName.WRITE: MAX_FACTS * 800,
             StepName.CHECK: evidence,
         }
-        return characters[name] // _CHARACTERS_PER_TOKEN + _INSTRUCTIONS
+        return characters[name] // CHARACTERS_PER_TOKEN + _INSTRUCTIONS
 
 
 class ClaimChecker:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
-from engine.budget import BudgetSource, PlannedCall
+from engine.budget import CHARACTERS_PER_TOKEN, BudgetSource, PlannedCall
 from engine.errors import CorpusWithheld, ModelRateLimited
 from engine.llm.endpoint import Fault, endpoint_of, no_vectors, too_slow
 from engine.llm.spending import Account
@@ -21,7 +21,6 @@ from engine.vectors import Vector
 _Turn = Callable[[], AbstractAsyncContextManager[None]]
 PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20
-_CHARACTERS_PER_TOKEN = 4
 _RETRIES = 4  # of a request
 _LONGEST_WAIT = 30.0  # seconds between attempts
 
@@ -160,7 +159,7 @@ class RemoteEmbedder(Closable):
 
     async def _embed_batch(self, texts: list[str], turn: _Turn) -> list[Vector]:
         settings, now = self._settings, self._clock()
-        tokens = sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
+        tokens = sum(map(len, texts)) // CHARACTERS_PER_TOKEN
         longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * self._retries
         planned = PlannedCall(
             source=self._account.source(),

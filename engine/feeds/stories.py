@@ -32,7 +32,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(sorted(words - FUNCTION_WORDS or words))
 
 
-def telling_words(words: Sequence[str]) -> tuple[str, ...]:
+def select_index_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return a subset of `words`; every headline of the same story contains at least one of it.
 
     A story shares so many words that it cannot miss all of these (prefix filtering: Chaudhuri,
@@ -122,7 +122,9 @@ class _Index:
         if headline.link_key is not None and headline.link_key in self._by_link:
             return self._by_link[headline.link_key]
         words = words_of(headline.text)
-        alike = {story.id: story for word in telling_words(words) for story in self._by_word[word]}
+        alike = {
+            story.id: story for word in select_index_words(words) for story in self._by_word[word]
+        }
         fitting = (
             story
             for story in alike.values()

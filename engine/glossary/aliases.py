@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.glossary.groups import Glossary, Signature, build_signatures, is_exact, terms_in
-from engine.ports import Reads
+from engine.ports import LexemeSource
 from engine.query.query import Alternative, Group, Phrase, Query, Unit, Word
 from engine.text.clean import make_searchable
 from engine.text.terms import Reading
@@ -72,7 +72,7 @@ def _with_terms(
 
 
 async def widen_query(
-    index: Reads, corpus: Corpus, query: Query, glossary: Glossary, *, weight: float
+    index: LexemeSource, corpus: Corpus, query: Query, glossary: Glossary, *, weight: float
 ) -> Query:
     """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
     words = list_expandable_words(query, glossary.protected) if glossary else []

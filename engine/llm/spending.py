@@ -10,7 +10,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
 
-from engine.budget import Budget, BudgetSource, PlannedCall, require_budget, require_open
+from engine.budget import (
+    CHARACTERS_PER_TOKEN,
+    Budget,
+    BudgetSource,
+    PlannedCall,
+    require_budget,
+    require_open,
+)
 from engine.errors import BudgetExhausted, BudgetHeld, ModelError, ModelPaused
 from engine.llm.wire import ChatAnswer
 from engine.messages import Message
@@ -20,7 +27,6 @@ from engine.values import Usage
 logger = logging.getLogger("presagio.llm")
 
 _SLOW_SECONDS = 10.0  # a person in a chat has stopped looking by then
-_CHARACTERS_PER_TOKEN = 4  # for the estimate before a call
 
 
 class CallOutcome(StrEnum):
@@ -131,7 +137,7 @@ class ChatSpending:
 
     def plan_call(self, characters: int, *, limit_of_answers: int, until: datetime) -> PlannedCall:
         """Return the estimate of a call that sends `characters`."""
-        tokens = characters // _CHARACTERS_PER_TOKEN + limit_of_answers
+        tokens = characters // CHARACTERS_PER_TOKEN + limit_of_answers
         return PlannedCall(
             source=self._account.source(), tokens=tokens, cost_usd=tokens * self._price, until=until
         )

@@ -183,7 +183,7 @@ Answer with one JSON object and nothing else, the six phrases first: {"phrases":
 )
 
 
-class Expands(Protocol):
+class PhraseExpander(Protocol):
     """Names phrases that an account may have used for a headline's content."""
 
     async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
@@ -194,7 +194,7 @@ class Expands(Protocol):
 class Phrases:
     """The dependencies of a search by phrases."""
 
-    expander: Expands
+    expander: PhraseExpander
     index: PhraseIndex
     descriptions: Descriptions
 

@@ -112,8 +112,8 @@ def predict_finds(comparison: Comparison) -> Predictions | None:
 
 
 @runtime_checkable
-class StartsEarly(Protocol):
-    """A model that takes long to start, and may do so before it is asked."""
+class SlowStarter(Protocol):
+    """A model that takes long to start, and can do so before it is asked."""
 
     def start(self) -> None:
         """Start in the background, unless it has started."""
@@ -154,7 +154,7 @@ class HeadlineReranker(Closable):
     def start(self, corpus: Corpus) -> None:
         """Start the process of the model, which takes as long as finding texts to compare."""
         embedder = self._embedder(corpus)
-        if isinstance(embedder, StartsEarly):
+        if isinstance(embedder, SlowStarter):
             embedder.start()
 
     async def compare(
@@ -167,9 +167,9 @@ class HeadlineReranker(Closable):
     ) -> Comparison | None:
         """Return the similarities of the best few texts: of all of them, or of none.
 
-        With `patience`, in seconds, what is late is unfinished. Returns None if there is nothing
-        to compare or the database cannot store vectors. A database that stores nothing just now
-        becomes a notice.
+        If they take longer than `patience`, in seconds, the comparison is unfinished. Returns None
+        if there is nothing to compare or the database cannot store vectors. If it can store nothing
+        just now, a notice says so.
         """
         embedder = self._embedder(corpus)
         longest = self._settings.rerank_seconds
@@ -182,7 +182,7 @@ class HeadlineReranker(Closable):
         except VectorsUnsupported:
             return None
         except TimeoutError:  # the model is not loaded yet, or busy
-            if seconds < longest:
+            if seconds < longest:  # the caller did not want to wait, and may look again
                 return Comparison(similarity={}, model=embedder.name, unfinished=True)
             reason = Message(
                 "the best {number} were not embedded within {seconds:g} s; ask again.",

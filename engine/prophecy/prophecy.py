@@ -60,7 +60,7 @@ class CandidatePool:
     comparison: Comparison | None = None  # of the best few with the headline, by meaning
 
 
-class Judges(Protocol):
+class CandidateJudge(Protocol):
     """Judges how well each candidate foretells a headline."""
 
     async def judge(
@@ -79,7 +79,7 @@ class Prophet:
     def __init__(
         self,
         index: SearchIndex,
-        judge: Judges | None = None,
+        judge: CandidateJudge | None = None,
         *,
         settings: ProphecySettings | None = None,
         meaning: Meaning | None = None,
@@ -90,14 +90,14 @@ class Prophet:
         self.meaning = meaning
         self.phrases = phrases
         self._cpu_turn = asyncio.Lock()
-        self.use(settings or ProphecySettings())
+        self.apply_settings(settings or ProphecySettings())
 
     @property
     def weights(self) -> Mapping[str, float]:
         """The weights of the parts of scores, by name."""
         return self._settings.score.weights
 
-    def use(self, settings: ProphecySettings) -> None:
+    def apply_settings(self, settings: ProphecySettings) -> None:
         """Use these settings from now on."""
         self._settings = settings
         search = settings.search

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from engine.ports import Reads
+from engine.ports import LexemeSource
 from engine.query.filters import Conditions, combine_conditions
 from engine.query.query import (
     Alternative,
@@ -183,7 +183,7 @@ _FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], f
 }
 
 
-class FindIndex(Reads, Protocol):
+class FindIndex(LexemeSource, Protocol):
     """The database queries for finds. Each method may raise what engine.ports lists."""
 
     async def rank_texts(

@@ -8,7 +8,7 @@ from functools import partial, reduce
 
 from engine.corpora import ALL, outdated_notice
 from engine.messages import Message
-from engine.ports import Reads
+from engine.ports import LexemeSource
 from engine.query.query import Plan, PlannedSearch, Query, Sought, Unit
 from engine.ranking import DEFAULT, idf
 from engine.search import FIRST_MOMENT, Candidate, order_by_date
@@ -296,7 +296,7 @@ def order_by_similarity(
 
 
 async def present_hits(
-    index: Reads, corpus: Corpus, answer: QueryAnswer, *, voice: bool
+    index: LexemeSource, corpus: Corpus, answer: QueryAnswer, *, voice: bool
 ) -> QueryAnswer:
     """Return the hits with excerpts and, with `voice`, voice terms.
 
@@ -342,7 +342,7 @@ def _build_excerpt(hit: FindHit, radius: int | None, frequencies: Mapping[str, K
 
 
 async def _count_known_words(
-    index: Reads, corpus: Corpus, words: Iterable[str]
+    index: LexemeSource, corpus: Corpus, words: Iterable[str]
 ) -> dict[str, Known]:
     """Return the corpus' figures for words, without those that have no lexeme in any language."""
     ordered = sorted(words)

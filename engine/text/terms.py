@@ -76,9 +76,9 @@ def is_generic(text: str) -> bool:
 
 
 def count_telling_words(text: str) -> int:
-    """Return how many words of a text could not stand anywhere.
+    """Return how many words of a text are neither function words nor courtesies, names or links.
 
-    Each character is counted of what is written without spaces.
+    Of a script without spaces, each character counts.
     """
     return sum(
         len(word) if has_unspaced(word) else 1

@@ -16,7 +16,7 @@ from engine.feeds.stories import (
     is_near_duplicate,
     join_stories,
     repeats_headline,
-    telling_words,
+    select_index_words,
     words_of,
 )
 from engine.prophecy.headline import read_headline
@@ -142,7 +142,7 @@ words = st.lists(st.sampled_from([*"abcdefghij", "1", "22", "lighthouse"]), uniq
 @given(one=words, other=words)
 def test_an_index_of_words_misses_no_story(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     if is_near_duplicate(one, other):
-        assert set(telling_words(one)) & set(other)
+        assert set(select_index_words(one)) & set(other)
         assert is_near_duplicate(other, one)
 
 
@@ -151,7 +151,7 @@ def test_a_headline_with_one_word_more_is_one_story(words: tuple[str, ...], extr
     if len(words) >= 4 and sum(map(len, words)) >= 12:
         assert is_near_duplicate(words, words)
         assert is_near_duplicate(words, (*words, extra))
-        assert set(telling_words((*words, extra))) & set(words)
+        assert set(select_index_words((*words, extra))) & set(words)
 
 
 @given(st.text())
