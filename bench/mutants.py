@@ -33,9 +33,15 @@ from tests.database import CARELESS
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of modules that no one test mirrors.
 TESTS = {
+    "bot/commands/headline_detection.py": (
+        "bot/commands/test_headline_detection.py",
+        "bot/commands/test_plain_messages.py",
+        "bot/commands/test_several.py",
+    ),
     "bot/commands/plain_messages.py": (
         "bot/commands/test_plain_messages.py",
         "bot/commands/test_dialogue.py",
+        "bot/commands/test_intent_judgment.py",
     ),
     "bot/commands/dialogue_acts.py": (
         "bot/commands/test_dialogue.py",
@@ -61,10 +67,22 @@ TESTS = {
         "bot/commands/test_upcoming.py",
         "scenarios/slack/test_buttons.py",
     ),
+    "bot/conversation/conversation.py": ("bot/conversation", "scenarios/test_adapters.py"),
     "bot/conversation/gates.py": (
         "bot/conversation/test_gates.py",
         "bot/conversation/test_admission.py",
     ),
+    "bot/conversation/sending.py": (
+        "bot/conversation",
+        "bot/commands/test_compose.py",
+        "scenarios/test_composing.py",
+    ),
+    "bot/jobs/content.py": ("scenarios/test_posting.py",),
+    "bot/jobs/deliver.py": ("bot/jobs/test_deliver.py", "scenarios/test_posting.py"),
+    "bot/jobs/poll.py": ("bot/jobs/test_poll.py", "scenarios/test_posting.py"),
+    "bot/jobs/search.py": ("bot/jobs/test_search.py", "scenarios/test_posting.py"),
+    "bot/jobs/wiring.py": ("scenarios/test_posting.py", "scenarios/test_events_log.py"),
+    "bot/listening.py": ("bot/listening", "bot/web/test_service.py", "bot/web/test_webhooks.py"),
     "bot/replies/post.py": ("bot/replies", "bot/commands/test_votes.py"),
     "bot/replies/composition.py": ("bot/commands/test_compose.py", "bot/cli/test_compose.py"),
     "bot/replies/dates.py": (
@@ -75,11 +93,48 @@ TESTS = {
     "bot/replies/find.py": ("bot/replies", "bot/commands/test_find.py"),
     "bot/replies/receipt.py": ("bot/replies", "bot/commands/test_why.py"),
     "bot/slack/adapter.py": ("bot/slack", "scenarios/slack"),
-    "bot/slack/render.py": ("bot/slack/test_render.py", "bot/slack/test_poster.py"),
+    "bot/slack/client.py": (
+        "bot/slack",
+        "bot/adapter/test_adapter_checks.py",
+        "scenarios/slack/test_faults.py",
+        "scenarios/test_offers.py",
+    ),
+    "bot/slack/events.py": ("bot/slack", "scenarios/slack", "scenarios/test_offers.py"),
+    "bot/slack/platform.py": ("bot/web/test_service.py", "scenarios/slack/test_faults.py"),
+    "bot/slack/render.py": ("bot/slack", "bot/replies/test_post.py", "scenarios/slack"),
+    "bot/slack/service.py": ("bot/slack/test_service.py", "scenarios/slack"),
+    "bot/telegram/adapter.py": ("bot/telegram", "scenarios/test_adapters.py"),
+    "bot/telegram/client.py": (
+        "bot/telegram/test_client.py",
+        "bot/adapter/test_adapter_checks.py",
+        "bot/web/test_service.py",
+        "scenarios/test_offers.py",
+    ),
+    "bot/telegram/events.py": (
+        "bot/telegram/test_events.py",
+        "scenarios/test_adapters.py",
+        "scenarios/test_owner.py",
+    ),
+    "bot/telegram/platform.py": ("bot/web/test_service.py",),
+    "bot/telegram/receiving.py": (
+        "bot/telegram",
+        "bot/web/test_service.py",
+        "scenarios/test_telegram_webhook.py",
+    ),
+    "bot/telegram/render.py": ("bot/telegram/test_render.py", "bot/replies/test_post.py"),
+    "bot/telegram/service.py": (
+        "bot/telegram",
+        "bot/web/test_service.py",
+        "scenarios/test_telegram_groups.py",
+    ),
     "bot/web/addresses.py": ("bot/web/test_strangers.py",),
     "bot/web/browsing.py": ("bot/web/test_browsing.py", "bot/web/test_archive.py"),
     "bot/web/failures.py": ("bot/web/test_contract.py", "bot/web/test_api.py"),
+    "bot/web/pages.py": ("bot/web/test_pages.py", "bot/web/test_streaming.py"),
+    "bot/web/rendering.py": ("bot/web/test_rendering.py", "bot/web/test_access.py"),
+    "bot/web/searching.py": ("bot/web/test_searching.py", "bot/web/test_pages.py"),
     "bot/web/sharing.py": ("bot/web/test_sharing.py", "bot/web/test_pages.py"),
+    "bot/web/streaming.py": ("bot/web/test_streaming.py", "bot/web/test_composing.py"),
     "bot/web/visitor.py": ("bot/web/test_visitor.py", "bot/web/test_pages.py"),
     "engine/feeds/stories.py": ("engine/feeds/test_stories.py", "engine/feeds/test_headlines.py"),
     "engine/posting/choose.py": (
