@@ -30,6 +30,7 @@ _WATCH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _LATE_SECONDS = 60  # a tick later than this is counted as missed
 _LOOK_SECONDS = 1.0
+_RUN_SECONDS = 600.0
 _STEP_SECONDS = 1.0  # mere adjustments set the clock back by less
 
 
@@ -40,7 +41,7 @@ class Job:
     name: str
     work: Callable[[], Awaitable[int]]
     every: float  # seconds between two ticks
-    timeout: float  # seconds for one run
+    timeout: float = _RUN_SECONDS  # for one run
     leader: bool = True  # only the leader runs it
     finishes: bool = False  # shutdown waits for it
     counts_idle: bool = True  # runs that had nothing to do are counted too

@@ -178,8 +178,8 @@ class Jobs:
         """Return the jobs as `presagio serve` runs them."""
         second = 1 / self._clock_rate
         return (
-            Job(name="poll", work=self.poll, every=15 * second, timeout=600),
-            Job(name="search", work=self.search, every=15 * second, timeout=600),
+            Job(name="poll", work=self.poll, every=15 * second),
+            Job(name="search", work=self.search, every=15 * second),
             Job(name="digest", work=self.digest, every=15 * second, timeout=120),
             Job(
                 name="deliver",
@@ -190,11 +190,9 @@ class Jobs:
                 finishes=True,
                 counts_idle=False,
             ),
-            Job(name="embed", work=self.embed, every=EVERY * second, timeout=600),
-            Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
-            Job(
-                name="reindex", work=self.reindex, every=60 * second, timeout=600, counts_idle=False
-            ),
+            Job(name="embed", work=self.embed, every=EVERY * second),
+            Job(name="tidy", work=self.tidy, every=3600 * second),
+            Job(name="reindex", work=self.reindex, every=60 * second, counts_idle=False),
         )
 
 
