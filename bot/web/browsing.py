@@ -100,13 +100,13 @@ def _say_facts(
 ) -> str:
     """Return how many posts there are, from when to when, and in which month most of them."""
     span = _say_span(moments, words)
-    said = [words.count("{number} post", "{number} posts", corpus.documents)]
+    posts = words.count("{number} post", "{number} posts", corpus.documents)
     if len(span) == 2:
-        said = [
-            words.say("{posts}, from {first} to {last}", posts=said[0], first=span[0], last=span[1])
-        ]
+        first, last = span
+        posts = words.say("{posts}, from {first} to {last}", posts=posts, first=first, last=last)
     elif span:
-        said = [f"{said[0]}, {span[0]}"]
+        posts = ", ".join((posts, *span))
+    said = [posts]
     if months := [month for year in years for month in year.months if month.posts]:
         busiest = max(months, key=lambda month: (month.posts, month.when))
         number = words.number(busiest.posts)
@@ -154,7 +154,7 @@ async def _show_month(
     begins += timedelta(days=max(day - 1, 0))
     lookup = DocumentLookup(shared.app.database)
     texts = await lookup.list_texts(corpus, begins, ends, limit=ON_A_PAGE + 1, offset=skipped)
-    before, after = months[at - 1] if at else None, months[at + 1] if months[at + 1 :] else None
+    around = (None, *months, None)
     return render_texts(
         request,
         corpus,
@@ -165,7 +165,7 @@ async def _show_month(
         month=months[at],
         beside=[
             other and (visitor.link(f"/corpora/{name}/{other.when.replace('-', '/')}"), other.name)
-            for other in (before, after)
+            for other in (around[at], around[at + 2])
         ],
         years=years,
         month_days=month_days,
