@@ -229,7 +229,7 @@ def is_plain_news(text: str) -> bool:
 
 def _tells_news(text: str, *, fewest: int, margin: float = 0) -> bool:
     # Channels post the article below its headline.
-    text = _LEAD_IN.sub("", _strip_emoji(first_paragraph(text.strip())), count=1)
+    text = _LEAD_IN.sub("", _strip_emoji(first_paragraph(text.strip())))
     words = _WORD.findall(text)
     if "\n" in text or len(text) > _LONGEST or has_smiley(text):
         return False

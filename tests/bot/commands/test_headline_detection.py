@@ -95,9 +95,14 @@ def test_looks_like_headline_on_known_texts(text: str, expected: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("north korea missile", False), ("female senators", False), ("preguntale al bot", True)],
+    [
+        ("north korea missile", False),
+        ("female senators", False),
+        ("preguntale al bot", True),
+        ("Andrew Luck retires", False),
+    ],
 )
-def test_an_english_word_is_no_verb_with_a_pronoun(text: str, expected: bool) -> None:
+def test_an_english_word_is_no_verb_with_a_pronoun_and_a_name_no_talk(text: str, expected: bool) -> None:
     assert is_talk(text) is expected
 
 

@@ -62,7 +62,8 @@ COMMANDS = """
 HEADLINES = """
     Hello Kitty turns fifty|Thanks to coffee, prices soar|Good morning Vietnam|Top ten films of all|
     What did Merkel know about the wiretaps?|Find of the century in Egypt|More than 100 die in fire|
-    Ask the doctor: is coffee good for you?|Today in history|Why coffee is dear|Hola festival opens
+    Ask the doctor: is coffee good for you?|Today in history|Why coffee is dear|Hola festival opens|
+    Storm in Peru 😱
 """
 
 

@@ -54,6 +54,7 @@ async def test_the_same_query_is_sent_as_a_table_and_for_programs(liked: WebStag
     assert [row["id"] for row in rows] == [post["id"] for post in posts] == ["2", "1"]
     assert told.json()["total"] == 2
     assert (rows[0]["likes"], posts[0]["text"]) == ("5", "coffee in a small cup of tin")
+    assert rows[0]["created_at"] == posts[0]["created_at"] == "2010-01-01T00:00:00+00:00"
     assert table.headers["content-type"] == "text/csv; charset=utf-8"
 
 
