@@ -33,6 +33,29 @@ from tests.database import CARELESS
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of modules that no one test mirrors.
 TESTS = {
+    "bot/cli/checks.py": ("bot/cli/test_machine_checks.py", "bot/cli/test_doctor.py"),
+    "bot/cli/corpora.py": (
+        "bot/cli/test_corpora.py",
+        "bot/cli/test_demo.py",
+        "bot/cli/test_voice.py",
+    ),
+    "bot/cli/corpora_contents.py": (
+        "bot/cli/test_corpora.py",
+        "bot/cli/test_threads.py",
+        "bot/cli/test_export.py",
+        "bot/cli/test_demo.py",
+    ),
+    "bot/cli/glossary.py": ("bot/cli/test_glossary_actions.py", "bot/cli/test_main.py"),
+    "bot/cli/ingest.py": ("bot/cli/test_ingest_actions.py",),
+    "bot/cli/ingest_sources.py": ("bot/cli/test_ingest_actions.py", "bot/cli/test_export.py"),
+    "bot/cli/log.py": ("bot/cli/test_log.py", "bot/cli/test_forget.py"),
+    "bot/cli/posts.py": ("bot/cli/test_feeds.py",),
+    "bot/cli/search.py": ("bot/cli/test_search.py", "bot/cli/test_doctor.py"),
+    "bot/cli/serve.py": (
+        "bot/cli/test_main.py",
+        "bot/cli/test_mcp.py",
+        "scenarios/test_offers.py",
+    ),
     "bot/commands/headline_detection.py": (
         "bot/commands/test_headline_detection.py",
         "bot/commands/test_plain_messages.py",
@@ -139,6 +162,7 @@ TESTS = {
     "engine/feeds/stories.py": ("engine/feeds/test_stories.py", "engine/feeds/test_headlines.py"),
     "engine/posting/choose.py": (
         "engine/posting/test_choose.py",
+        "engine/posting/test_retold.py",
         "engine/posting/test_overheard.py",
     ),
 }
