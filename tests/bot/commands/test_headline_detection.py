@@ -102,7 +102,9 @@ def test_looks_like_headline_on_known_texts(text: str, expected: bool) -> None:
         ("Andrew Luck retires", False),
     ],
 )
-def test_an_english_word_is_no_verb_with_a_pronoun_and_a_name_no_talk(text: str, expected: bool) -> None:
+def test_an_english_word_is_no_verb_with_a_pronoun_and_a_name_no_talk(
+    text: str, expected: bool
+) -> None:
     assert is_talk(text) is expected
 
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from aiohttp import web
 
+from bot.web.composing import ComposeBody
 from bot.web.streaming import SharedWork
 from tests.bot.web.browser import Visit, browsing
 from tests.bot.web.stage import WebStage, judging, speaking, web_stage
@@ -144,6 +145,10 @@ class TestPrograms:
         )
         status, _, fix = await send("application/json")
         assert (status, fix) == (400, "Send a JSON object, as /docs shows it.")
+
+    def test_left_out_one_variant_is_written_and_the_web_asked(self) -> None:
+        body = ComposeBody(prompt="coffee")
+        assert (body.variants, body.web) == (1, True)
 
     async def test_q_is_the_prompt(self, stage: WebStage) -> None:
         asked = {"q": ASKED["prompt"], "web": False}
