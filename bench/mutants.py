@@ -123,7 +123,11 @@ TESTS = {
         "scenarios/test_offers.py",
     ),
     "bot/slack/events.py": ("bot/slack", "scenarios/slack", "scenarios/test_offers.py"),
-    "bot/slack/platform.py": ("bot/web/test_service.py", "scenarios/slack/test_faults.py"),
+    "bot/slack/platform.py": (
+        "bot/adapter/test_adapter_checks.py",
+        "scenarios/slack/test_http.py",
+        "scenarios/slack/test_faults.py",
+    ),
     "bot/slack/render.py": ("bot/slack", "bot/replies/test_post.py", "scenarios/slack"),
     "bot/slack/service.py": ("bot/slack/test_service.py", "scenarios/slack"),
     "bot/telegram/adapter.py": ("bot/telegram", "scenarios/test_adapters.py"),

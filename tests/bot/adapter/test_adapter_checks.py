@@ -6,15 +6,19 @@ import pytest
 
 from bot.adapter import AdapterFailed
 from bot.commands import standard_commands
+from bot.settings import load_settings
 from bot.slack.client import build_manifest, check_slack
+from bot.slack.platform import SLACK
 from bot.telegram.client import check_telegram
+from bot.telegram.platform import TELEGRAM
 from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
 
 
 async def test_telegram_names_the_bot() -> None:
     async with TelegramServer() as server:
-        said = await check_telegram(server.token, server.root, "")
+        environ = {"TELEGRAM_BOT_TOKEN": server.token, "PRESAGIO_TELEGRAM__API_BASE": server.root}
+        said = await TELEGRAM.check(load_settings(environ=environ))
         assert said == f"@{server.bot.username}, polling"
 
 
@@ -50,7 +54,12 @@ async def slack() -> AsyncIterator[SlackServer]:
 
 
 async def test_slack_check_reports_socket_mode(slack: SlackServer) -> None:
-    said = await check_slack(slack.bot_token, slack.app_token, "", slack.base_url)
+    environ = {
+        "SLACK_BOT_TOKEN": slack.bot_token,
+        "SLACK_APP_TOKEN": slack.app_token,
+        "PRESAGIO_SLACK__API_BASE": slack.base_url,
+    }
+    said = await SLACK.check(load_settings(environ=environ))
     assert said.endswith("Socket Mode")
 
 
