@@ -19,7 +19,7 @@ from bot.settings import load_settings
 from db.chat.answers import Answers
 from db.chat.chats import Access, Chats
 from db.logs import RunOutcome
-from db.model_cache import Ledger
+from db.model_cache import Ledger, WebPages
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.chat import BotOwner, Chat, PostPicture
@@ -27,8 +27,9 @@ from engine.errors import StorageError
 from engine.extras import how_to_install
 from engine.messages import message_from_json
 from engine.posting.delivery import PostingMode, Subscription
+from engine.web.results import FetchedPage
 from tests.ages import read_years
-from tests.database import fetch_rows, run_sql
+from tests.database import fetch_rows, fetch_value, run_sql
 from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Chat as TelegramChat
@@ -118,6 +119,29 @@ async def test_the_first_poll_brings_no_news(room: Newsroom, process: Process) -
     assert await process.jobs.digest() == 0
     corpus = await process.app.corpora.get("news")
     assert corpus.documents == 2
+
+
+async def test_what_is_old_is_deleted(room: Newsroom, process: Process) -> None:
+    await room.subscribe(process, "telegram")
+    await room.news(process, HEADLINE)
+    assert await process.jobs.digest() == 1
+    await room.deliver(process)
+    now, database = room.clock(), process.app.database
+    await process.jobs.outcomes.count("poll", RunOutcome.DONE, now=now)
+    page = FetchedPage(url="https://news.example/9", title=None, text="x", fetched_at=now)
+    await WebPages(database).put(page.url, page)
+    tables = ("find", "story", "delivery", "posted", "web_cache")
+    count = " + ".join(f"(SELECT sign(count(*)) FROM {table})" for table in tables)
+
+    async def list_left() -> tuple[object, int, int]:
+        outcomes = await process.jobs.outcomes.summary(now)
+        news = await process.app.corpora.get("news")
+        return await fetch_value(database, f"SELECT {count}"), len(outcomes), news.documents
+
+    assert await list_left() == (len(tables), 1, 2)
+    room.clock.wind(800 * 24 * HOUR)
+    await process.jobs.tidy()
+    assert await list_left() == (0, 0, 0)
 
 
 async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(

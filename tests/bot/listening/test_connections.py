@@ -5,9 +5,10 @@ import resource
 from typing import Any
 from unittest.mock import create_autospec
 
+import h11
 import pytest
 
-from bot.listening import Connections, limit_of_port, network_of
+from bot.listening import BoundedConnection, Connections, limit_of_port, network_of
 
 
 def opened(connections: Connections, number: int, address: str | None = None) -> list[Any]:
@@ -77,3 +78,24 @@ def test_neighbours_in_an_ipv6_network_are_one() -> None:
     assert network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1")
     assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1")
     assert network_of("testclient") == "testclient"
+
+
+def test_a_body_in_too_many_pieces_is_refused_and_the_next_is_counted_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.listening._MOST_PIECES", 2)
+    connection = BoundedConnection()
+
+    def read(length: int) -> None:
+        head = f"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"
+        for part in (head.encode(), *[b"x"] * length):
+            connection.receive_data(part)
+            connection.next_event()
+
+    read(2)
+    assert isinstance(connection.next_event(), h11.EndOfMessage)
+    for event in (h11.Response(status_code=200, headers=[]), h11.EndOfMessage()):
+        connection.send(event)
+    connection.start_next_cycle()
+    with pytest.raises(h11.RemoteProtocolError):
+        read(3)
