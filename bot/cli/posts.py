@@ -159,9 +159,9 @@ async def _build_preview(
 ) -> _Preview:
     tally = await count_unchosen(app, subscription.chat, since=since)
     named = {
-        "too few words in common with any tweet": tally.get(FindState.DULL, 0),
-        "waiting for the model": tally.get(FindState.PROMISING, 0),
-        "not searched yet": tally.get(None, 0),
+        "too few words in common with any tweet": tally.get(FindState.DULL),
+        "waiting for the model": tally.get(FindState.PROMISING),
+        "not searched yet": tally.get(None),
     }
     return _Preview(
         subscription=subscription,
