@@ -45,7 +45,11 @@ TESTS = {
         "bot/cli/test_export.py",
         "bot/cli/test_demo.py",
     ),
-    "bot/cli/glossary.py": ("bot/cli/test_glossary_actions.py", "bot/cli/test_main.py"),
+    "bot/cli/glossary.py": (
+        "bot/cli/test_glossary_actions.py",
+        "bot/cli/test_main.py",
+        "bot/test_glossary_guide.py",
+    ),
     "bot/cli/ingest.py": ("bot/cli/test_ingest_actions.py",),
     "bot/cli/ingest_sources.py": ("bot/cli/test_ingest_actions.py", "bot/cli/test_export.py"),
     "bot/cli/log.py": ("bot/cli/test_log.py", "bot/cli/test_forget.py"),

@@ -95,14 +95,17 @@ def test_refused_glossary_commands_fail_in_one_line(arguments: tuple[str, ...], 
     assert groups() == []
 
 
-def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("FBI, bureau", 'Group 2: "FBI" is protected.'),
+        ("no, nope", "Group 2 has terms that are no"),
+    ],
+)
+def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path, wrong: str, said: str) -> None:
     path = tmp_path / "g.yaml"
-    path.write_text("groups:\n- terms: [car, automobile]\n- terms: [FBI, bureau]\n")
-    assert (
-        forked("glossary", "import", str(path))
-        .complaint()
-        .startswith('Group 2: "FBI" is protected.')
-    )
+    path.write_text(f"groups:\n- terms: [car, automobile]\n- terms: [{wrong}]\n")
+    assert forked("glossary", "import", str(path)).complaint().startswith(said)
     assert groups() == []
 
 

@@ -28,6 +28,7 @@ async def test_a_month_is_listed_from_a_day_of_it_and_wrong_days_are_none(
     days = [str(link.attributes["href"]) for link in page.css(".days a")]
     assert (len(days), days[8]) == (31, "/corpora/ana/2016/07?day=9")
     assert await quotes(archive, days[1]) != await quotes(archive, days[0])
+    assert len(await quotes(archive, days[30])) < 4
     for wrong in ("99", "0", "x", "²"):
         assert len(await quotes(archive, "/corpora/ana/2016/07", day=wrong)) == 4
 

@@ -124,7 +124,7 @@ class TestProphecy:
             picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
         assert texts(page, ".statement") == ["Nobody saw this one coming."]
         assert len(page.css(".near .hit")) == 3
-        assert not page.css(".near .stamp, .share")
+        assert not page.css(".near .stamp, .near .label, .share")
         icon = one(page, "meta[property='og:image']").attributes["content"]
         assert icon == f"{ADDRESS}/static/icon-512.png"
         assert picture.status_code == 404
