@@ -133,30 +133,6 @@ async def test_what_is_old_is_deleted(room: Newsroom, process: Process) -> None:
     assert await list_left() == (0, 0, 0)
 
 
-async def test_what_is_old_is_deleted(room: Newsroom, process: Process) -> None:
-    await room.subscribe(process, "telegram")
-    await room.news(process, HEADLINE)
-    assert await process.jobs.digest() == 1
-    await room.deliver(process)
-    now, database = room.clock(), process.app.database
-    await process.jobs.outcomes.count("poll", RunOutcome.DONE, now=now)
-    page = FetchedPage(url="https://news.example/9", title=None, text="x", fetched_at=now)
-    await WebPages(database).put(page.url, page)
-    tables = ("find", "story", "delivery", "posted", "web_cache")
-    count = " + ".join(f"(SELECT sign(count(*)) FROM {table})" for table in tables)
-
-    async def list_left() -> tuple[object, int, int]:
-        outcomes = await process.jobs.outcomes.summary(now)
-        news = await process.app.corpora.get("news")
-        return await fetch_value(database, f"SELECT {count}"), len(outcomes), news.documents
-
-    assert await list_left() == (len(tables), 1, 2)
-    room.clock.wind(800 * 24 * HOUR)
-    await process.jobs.tidy()
-    assert await list_left() == (0, 0, 0)
-
-
-async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
     room: Newsroom, process: Process
 ) -> None:
     await room.subscribe(process, "telegram", **room.daily(3))
