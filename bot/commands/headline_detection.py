@@ -138,8 +138,8 @@ _FORMS_OF_TALK = (
         r"|\b\d{1,2} ?[ap]m\b",
         re.IGNORECASE,
     ),
-    # Cries: "2015!! So late".
-    re.compile(r"[!?]{2}"),
+    # Cries: "2015!! So late", "what??". People end news with "!!" as well.
+    re.compile(r"[!?]{2}(?=\W*\w)|\?[!?]|!\?"),
 )
 # Points for talk, and for news.
 _TALK_POINTS, _SOFT_POINTS, _FAINT_POINTS = 6, 2, 1  # of a word
