@@ -25,7 +25,7 @@ NAMES = frozenset(name for command in standard_commands().commands for name in c
 TALK = """
     hi|Hello!|hey there|good morning everyone|ok|okay thanks|thanks|Thank you so much!|lol|hahaha|
     how are you|hola|Hola, buen día|buenas tardes|muchas gracias|gracias!|jaja|
-    qué tal|¿cómo estás?|chau
+    qué tal|¿cómo estás?|chau|hellooo|HOLAAA??|graciasss!!|lol what|jaja qué|noooo
 """
 TALK += """|
     nice one|that is wrong|haha so true|Great bot|not funny|Really?! Wow
