@@ -171,8 +171,10 @@ class Hint(Enum):
 
     NONE = auto()
     WELCOME = auto()  # after thanks
+    ANOTHER = auto()  # after a remark: to send another headline
     GREETING = auto()
     HELP = auto()  # what to send
+    ABOUT = auto()  # what the bot is, and what to send
     SEARCH = auto()  # the same, and how to search for what was written all the same
     SLASH = auto()  # a command that was written without its slash
     INSTRUCTION = auto()  # the command that does what was asked for

@@ -67,7 +67,7 @@ _MARGIN_IN_PRIVATE = -8
 _HINTS: Mapping[MessageKind, Hint] = {
     MessageKind.THANKS: Hint.WELCOME,
     MessageKind.SMALL_TALK: Hint.GREETING,
-    MessageKind.REMARK: Hint.GREETING,
+    MessageKind.REMARK: Hint.ANOTHER,
     MessageKind.COMMAND: Hint.SLASH,
 }
 
@@ -251,7 +251,7 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
         case Intent.SOURCE:
             return PlainAnswer(shows_sources=True, rank=interpretation.rank, is_question=True)
         case Intent.BOT:
-            hint = Hint.HELP
+            hint = Hint.ABOUT
         case Intent.PRIVACY:
             hint = Hint.PRIVACY
         case Intent.DELETE:
@@ -325,6 +325,7 @@ def _is_talk_by_name(request: Request) -> bool:
 def say_hint(answer: PlainAnswer, words: Words) -> str:
     """Return in words what a plain message is answered with in place of a search."""
     headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
+    more = words.say("/help lists what else I understand.")
     text, command = "", words.write_commands(answer.command)
     match answer.hint:
         case Hint.WELCOME:
@@ -332,8 +333,15 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
         case Hint.GREETING:
             greeting = words.say("Hello!")
             text = f"{greeting} {headline}"
+        case Hint.ANOTHER:
+            text = words.say("Send me another headline whenever you like.")
+        case Hint.ABOUT:
+            about = words.say(
+                "I am a program that looks in old tweets for one that foretold the news. Send me a"
+                " headline or a link, here or in a group that you add me to."
+            )
+            text = f"{about} {more}"
         case Hint.HELP | Hint.SEARCH:
-            more = words.say("/help lists what else I understand.")
             text = f"{headline} {more}"
             if answer.hint is Hint.SEARCH:
                 anyway = words.say(
