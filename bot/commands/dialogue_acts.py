@@ -25,6 +25,12 @@ _MAYBE_SAID_TO_ME, _SURE_LEAD = -10.0, 20.0
 _LONGEST = 1000  # characters of a question
 _MAX_SUBJECT = 6  # words
 _FILLS_GAP = 3  # words of no meaning of their own, within a subject
+# Pictures of all that is posted, rather than of one text.
+_PICTURES = re.compile(r"\b(?:picture|pic|photo|image|imagen|foto)(?:e?s)?\b")
+_PICTURES_EACH = re.compile(
+    r"\b(?:each|every|always|from now on|again|posts?|cada|tod[oa]s|siempre|de ahora en|de nuevo"
+    r"|otra vez|publicaci\w+|posteos?|env[ií]os?)\b"
+)
 _RANKS = {"first": 1, "prim": 1, "second": 2, "segund": 2, "third": 3, "tercer": 3}
 _RANKED = re.compile(
     rf"(?:{'|'.join(f'(?P<{stem}>{stem})' for stem in _RANKS)})(?:er)?[oa]?"
@@ -226,6 +232,13 @@ def _write_language(code: str, text: str) -> str:
     return "/settings language" if other else f"/settings language {code}"
 
 
+def _write_picture(text: str) -> str:
+    said = " ".join(folded_words(text))
+    if _PICTURES_EACH.search(said):
+        return "/settings picture on"
+    return f"/picture {_read_rank(text) or ''}".rstrip()
+
+
 def _write_reason(text: str) -> str:
     return f"/why {_read_rank(text) or ''}".rstrip()
 
@@ -243,10 +256,11 @@ def _write_label(text: str) -> str:
 def _write_subscribe(text: str) -> str:
     """Return the command that changes when posts come, with the time and days that are named."""
     time, said = _TIME.search(write_times(text)), " ".join(folded_words(text))
-    parts = ["/subscribe"]
-    if time:
-        parts.append(f"daily {_write_time(time)}")
-    return " ".join([*parts, *_list_days(said)])
+    parts = [f"daily {_write_time(time)}"] if time else []
+    parts += _list_days(said)
+    if not parts and _PICTURES.search(said):
+        return "/settings picture on"
+    return " ".join(["/subscribe", *parts])
 
 
 def _write_time(time: re.Match[str]) -> str:
@@ -314,7 +328,7 @@ _COMMANDS: Mapping[Intent, str | Callable[[str], str]] = {
     Intent.COMPOSE: "/compose",
     Intent.ENGLISH: partial(_write_language, "en"),
     Intent.SPANISH: partial(_write_language, "es"),
-    Intent.PICTURE: "/picture",
+    Intent.PICTURE: _write_picture,
     Intent.NO_PICTURES: "/settings picture off",
     Intent.UNSUBSCRIBE: _write_unsubscribe,
     Intent.SUBSCRIBE: _write_subscribe,

@@ -133,6 +133,8 @@ def _find_meant(interpretation: Interpretation, request: Request) -> Request | N
     if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
     is_question = interpretation.intent.act is DialogueAct.QUESTION
+    if interpretation.command.startswith("/picture") and request.place.kept:
+        return replace(request, text=interpretation.command)  # which changes nothing
     if not is_question or interpretation.intent in _SHOWN_BY | {Intent.PRIVACY}:
         return None
     inline = not request.place.kept  # where only texts are asked for
