@@ -178,6 +178,7 @@ class Hint(Enum):
     SEARCH = auto()  # the same, and how to search for what was written all the same
     SLASH = auto()  # a command that was written without its slash
     INSTRUCTION = auto()  # the command that does what was asked for
+    GUESS = auto()  # the command that may do it
     PRIVACY = auto()  # what is kept, and the command that deletes it
     DELETION = auto()  # who can delete what the bot said
 

@@ -258,9 +258,11 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
             hint = Hint.PRIVACY
         case Intent.DELETE:
             hint = Hint.DELETION
-        case _ if intent.act is DialogueAct.INSTRUCTION or intent in _SHOWN_BY:
+        case _ if interpretation.is_guess:  # people below an answer asked for no guesses
+            hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.GUESS
+        case _ if intent in _SHOWN_BY or (command and not is_question):
             hint = Hint.INSTRUCTION
-        case _:  # about a message, but none is replied to
+        case _:  # about a message, but none is replied to; or what is wanted is not plain
             hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.HELP
     return PlainAnswer(hint=hint, command=command, is_question=is_question)
 
@@ -356,6 +358,9 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
             text = cut(text, _LONGEST_HINT)
         case Hint.INSTRUCTION:
             text = words.say("This does it: {command}", command=command)
+        case Hint.GUESS:
+            guess = words.say("Perhaps this does it: {command}", command=command)
+            text = f"{guess}\n{more}"
         case Hint.PRIVACY:
             text = words.say(
                 "I keep what I was asked and what I answered; {command} deletes it.",

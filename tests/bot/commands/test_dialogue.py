@@ -319,6 +319,23 @@ def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) 
     assert interpretation.command == command
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("make it so that we can all see", "Perhaps this does it: /subscribe\n/help lists what"),
+        ("no entiendo", "Perhaps this does it: /settings language es\n/help lists what"),
+        ("i dont get it", "Send me a headline or a link;"),
+        ("give me less of the boring ones", "Send me a headline or a link;"),
+    ],
+)
+async def test_an_instruction_that_may_be_another_is_not_promised_to_be_done(
+    bot: Bot, text: str, said: str
+) -> None:
+    assert (await bot.told(text)).startswith(said)
+    below = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    assert await bot.hear(below) is None
+
+
 def test_what_is_offered_for_posts_can_be_typed() -> None:
     start = Subscription(chat=Chat(id=1, platform="test", external_id="1", private=True))
     interpreted = [interpret_text(text) for intent, text in read_examples() if intent in _OF_POSTS]
