@@ -47,6 +47,7 @@ class Traits:
     only_command: str = ""  # is written before each command whose name is not `distinctive`
     shows_privately: bool = False  # a message to one person alone, in a group
     has_chat_admins: bool = True  # rather than those of the whole workspace
+    shows_replies: bool = True  # tells which message one replies to, without a name in it
     example_id: str = "42"  # of a person
 
 
@@ -55,6 +56,7 @@ _TRAITS: Mapping[str, Traits] = {
         only_command="/presagio",
         shows_privately=True,
         has_chat_admins=False,
+        shows_replies=False,  # a thread is everybody's
         example_id="U024BE7LH",
     ),
 }
@@ -169,11 +171,14 @@ class Hint(Enum):
 
     NONE = auto()
     WELCOME = auto()  # after thanks
+    ANOTHER = auto()  # after a remark: to send another headline
     GREETING = auto()
     HELP = auto()  # what to send
+    ABOUT = auto()  # what the bot is, and what to send
     SEARCH = auto()  # the same, and how to search for what was written all the same
     SLASH = auto()  # a command that was written without its slash
     INSTRUCTION = auto()  # the command that does what was asked for
+    GUESS = auto()  # the command that may do it
     PRIVACY = auto()  # what is kept, and the command that deletes it
     DELETION = auto()  # who can delete what the bot said
 

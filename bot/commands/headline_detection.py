@@ -68,6 +68,7 @@ _EMOJI = re.compile(  # and the arrows and joiners beside them
     "[\U0001f000-\U0001faff\u2600-\u27bf\u200d\ufe0f\u20e3\u2190-\u21ff\u2300-\u23ff\u2b00-\u2bff]+"
 )
 _SMILEYS = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
+_DRAWL = re.compile(r"([^\W\d_])\1{2,}")
 _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 _LAUGHTER = re.compile(
     r"a?(?:j++[aeiou]++){2,}+j*|(?:b?[aw]*+h++[aeiu]++){2,}+h*|lo+l+|lmf?ao+|rofl|xd+"
@@ -138,8 +139,8 @@ _FORMS_OF_TALK = (
         r"|\b\d{1,2} ?[ap]m\b",
         re.IGNORECASE,
     ),
-    # Cries: "2015!! So late".
-    re.compile(r"[!?]{2}"),
+    # Cries: "2015!! So late", "what??". People end news with "!!" as well.
+    re.compile(r"[!?]{2}(?=\W*\w)|\?[!?]|!\?"),
 )
 # Points for talk, and for news.
 _TALK_POINTS, _SOFT_POINTS, _FAINT_POINTS = 6, 2, 1  # of a word
@@ -155,7 +156,7 @@ _PLEASANT_WORDS = """
 """
 _AROUND_WORDS = """
     good day night one bot not totally exactly really you u very so much a lot that is it's this was
-    for there how are going what's up
+    for there how are going what what's up
     see later all everyone everybody bot and the to me i am fine
     buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
     qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
@@ -302,7 +303,12 @@ def fold_words(text: str) -> list[str]:
 
 
 def _fold_word(word: str) -> str:
-    return word.lower().replace("’", "'")
+    return _shorten_drawl(word.lower().replace("’", "'"))
+
+
+def _shorten_drawl(word: str) -> str:
+    """Return a word without letters that are drawn out: "holaaa", "nooo"."""
+    return _DRAWL.sub(r"\1", word)
 
 
 def is_laughter(word: str) -> bool:

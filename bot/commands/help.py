@@ -8,7 +8,7 @@ from bot.commands.registry import Command
 from bot.commands.rights import LOOKS
 from bot.i18n.words import Words, marked
 from bot.reply import Reply
-from bot.request import Request
+from bot.request import Request, traits_of
 from engine.text.clean import fold_case_and_accents
 
 SHOWS_LITTLE = marked(
@@ -85,6 +85,7 @@ def _list_groups(request: Request, commands: Sequence[Command]) -> Iterator[str]
 async def listening_here(request: Request) -> str:
     """Return what is answered in a group, and what the platform may not show."""
     words, listening = request.words, request.known_chat.listening
+    replies = listening.replies and traits_of(request.place.platform).shows_replies
     if listening.headlines:
         sentence = words.say("Here I read along, and speak only when a tweet fits well.")
         return (
@@ -93,7 +94,7 @@ async def listening_here(request: Request) -> str:
             else f"{sentence} {words.say(SHOWS_LITTLE)}"
         )
     if not listening.mentions:
-        if not listening.replies:
+        if not replies:
             return words.say("Here I answer commands only.")
         return words.say("Here I answer commands, and headlines in reply to me.")
     if not await request.inquiries.hears_all():
@@ -101,7 +102,7 @@ async def listening_here(request: Request) -> str:
             "Here I answer commands and headlines in reply to me. Mentions reach me where I am an"
             " admin."
         )
-    if listening.replies:
+    if replies:
         return words.say("Here I answer when I am mentioned, and headlines in reply to me.")
     return words.say("Here I answer commands, and when I am mentioned.")
 

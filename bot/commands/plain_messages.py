@@ -67,7 +67,7 @@ _MARGIN_IN_PRIVATE = -8
 _HINTS: Mapping[MessageKind, Hint] = {
     MessageKind.THANKS: Hint.WELCOME,
     MessageKind.SMALL_TALK: Hint.GREETING,
-    MessageKind.REMARK: Hint.GREETING,
+    MessageKind.REMARK: Hint.ANOTHER,
     MessageKind.COMMAND: Hint.SLASH,
 }
 
@@ -133,6 +133,8 @@ def _find_meant(interpretation: Interpretation, request: Request) -> Request | N
     if interpretation.intent is Intent.QUOTED and quoted.text and not quoted.mine:
         return replace(request, text=quoted.text, written_at=quoted.written_at)
     is_question = interpretation.intent.act is DialogueAct.QUESTION
+    if interpretation.command.startswith("/picture") and request.place.kept:
+        return replace(request, text=interpretation.command)  # which changes nothing
     if not is_question or interpretation.intent in _SHOWN_BY | {Intent.PRIVACY}:
         return None
     inline = not request.place.kept  # where only texts are asked for
@@ -251,14 +253,16 @@ def _answer_interpreted(interpretation: Interpretation, request: Request) -> Pla
         case Intent.SOURCE:
             return PlainAnswer(shows_sources=True, rank=interpretation.rank, is_question=True)
         case Intent.BOT:
-            hint = Hint.HELP
+            hint = Hint.ABOUT
         case Intent.PRIVACY:
             hint = Hint.PRIVACY
         case Intent.DELETE:
             hint = Hint.DELETION
-        case _ if intent.act is DialogueAct.INSTRUCTION or intent in _SHOWN_BY:
+        case _ if interpretation.is_guess:  # people below an answer asked for no guesses
+            hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.GUESS
+        case _ if intent in _SHOWN_BY or (command and not is_question):
             hint = Hint.INSTRUCTION
-        case _:  # about a message, but none is replied to
+        case _:  # about a message, but none is replied to; or what is wanted is not plain
             hint = Hint.NONE if request.trigger is Trigger.REPLY else Hint.HELP
     return PlainAnswer(hint=hint, command=command, is_question=is_question)
 
@@ -325,6 +329,7 @@ def _is_talk_by_name(request: Request) -> bool:
 def say_hint(answer: PlainAnswer, words: Words) -> str:
     """Return in words what a plain message is answered with in place of a search."""
     headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
+    more = words.say("/help lists what else I understand.")
     text, command = "", words.write_commands(answer.command)
     match answer.hint:
         case Hint.WELCOME:
@@ -332,8 +337,15 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
         case Hint.GREETING:
             greeting = words.say("Hello!")
             text = f"{greeting} {headline}"
+        case Hint.ANOTHER:
+            text = words.say("Send me another headline whenever you like.")
+        case Hint.ABOUT:
+            about = words.say(
+                "I am a program that looks in old tweets for one that foretold the news. Send me a"
+                " headline or a link, here or in a group that you add me to."
+            )
+            text = f"{about} {more}"
         case Hint.HELP | Hint.SEARCH:
-            more = words.say("/help lists what else I understand.")
             text = f"{headline} {more}"
             if answer.hint is Hint.SEARCH:
                 anyway = words.say(
@@ -346,6 +358,9 @@ def say_hint(answer: PlainAnswer, words: Words) -> str:
             text = cut(text, _LONGEST_HINT)
         case Hint.INSTRUCTION:
             text = words.say("This does it: {command}", command=command)
+        case Hint.GUESS:
+            guess = words.say("Perhaps this does it: {command}", command=command)
+            text = f"{guess}\n{more}"
         case Hint.PRIVACY:
             text = words.say(
                 "I keep what I was asked and what I answered; {command} deletes it.",

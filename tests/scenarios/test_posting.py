@@ -133,6 +133,7 @@ async def test_what_is_old_is_deleted(room: Newsroom, process: Process) -> None:
     assert await list_left() == (0, 0, 0)
 
 
+async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
     room: Newsroom, process: Process
 ) -> None:
     await room.subscribe(process, "telegram", **room.daily(3))

@@ -127,6 +127,14 @@ async def test_words_for_more_show_the_next_page(bot: Bot, text: str) -> None:
     assert [hit.rank for hit in said.hits] == [4, 5]
 
 
+@pytest.mark.parametrize("text", ["can you draw me a picture of the second one", "pasalo a imagen"])
+async def test_a_picture_of_an_answer_is_drawn(bot: Bot, text: str) -> None:
+    await bot.say(NEWS, place=GROUP)
+    said = await bot.say(text, place=GROUP, quoted=ANSWER)
+    assert said.picture or "picture" in (said.text or "").lower()
+    assert "This does it" not in (said.text or "")
+
+
 @pytest.mark.parametrize(
     "text",
     ["and in 2012?", "and what did he say in 2012?", "¿y de Irán?", "y de Irán qué pensaba",
@@ -299,12 +307,33 @@ async def test_a_headline_that_was_answered_is_heard_again_after_a_day(
         ("sacá la nación de mis fuentes", "/feeds remove"),
         ("ponete más exigente con lo que mandás", "/settings threshold"),
         ("set the timezone to New York", "/settings timezone New York"),
+        ("make the second one an image", "/picture 2"),
+        ("haceme una imagen de eso", "/picture"),
+        ("start posting pictures again", "/settings picture on"),
+        ("poné fotos en cada posteo", "/settings picture on"),
     ],
 )
 def test_an_order_becomes_a_command_with_what_it_names(text: str, command: str) -> None:
     interpretation = interpret_text(text)
     assert interpretation
     assert interpretation.command == command
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("make it so that we can all see", "Perhaps this does it: /subscribe\n/help lists what"),
+        ("no entiendo", "Perhaps this does it: /settings language es\n/help lists what"),
+        ("i dont get it", "Send me a headline or a link;"),
+        ("give me less of the boring ones", "Send me a headline or a link;"),
+    ],
+)
+async def test_an_instruction_that_may_be_another_is_not_promised_to_be_done(
+    bot: Bot, text: str, said: str
+) -> None:
+    assert (await bot.told(text)).startswith(said)
+    below = event(text, place=GROUP, trigger=Trigger.REPLY, quoted=ANSWER)
+    assert await bot.hear(below) is None
 
 
 def test_what_is_offered_for_posts_can_be_typed() -> None:

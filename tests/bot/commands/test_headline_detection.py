@@ -23,7 +23,7 @@ def test_real_headlines_are_taken(titles: list[str]) -> None:
     assert share_taken(titles) >= 0.95
 
 
-@pytest.mark.parametrize("decorated", ["🚨 {}", "{} 🇦🇷", "{}!"])
+@pytest.mark.parametrize("decorated", ["🚨 {}", "{} 🇦🇷", "{}!", "{}!!", "{} !!!"])
 def test_real_headlines_with_an_emoji_or_an_exclamation_mark_are_taken(
     titles: list[str], decorated: str
 ) -> None:
@@ -41,7 +41,7 @@ def test_a_call_before_it_does_not_make_a_headline_talk(
     assert looks_like_headline(called.format(text)) is expected
 
 
-@pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!"])
+@pytest.mark.parametrize("decorated", ["{}", "🎉 {}", "{} 😂", "{}!", "{}!!"])
 @pytest.mark.parametrize("talk", [ENGLISH, SPANISH], ids=["en", "es"])
 def test_small_talk_is_left_alone(talk: str, decorated: str) -> None:
     said = lines(talk)
@@ -76,6 +76,8 @@ def test_the_bundled_headlines_are_taken() -> None:
         ("Storm hits the coast of Florida 😱", True),
         ("🚨🇺🇸 Storm hits the coast of Florida", True),
         ("Storm hits the coast of Florida!", True),
+        ("Se inunda la costa por la tormenta y piden ayuda a la provincia!!", True),
+        ("Se inunda la costa por la tormenta y piden ayuda a la provincia?!", False),
         ("storm hits the coast of Florida", True),
         ("storm hits my coast of Florida", False),
         ("Storm hits my coast, Florida! 😱", False),

@@ -75,6 +75,16 @@ async def test_help_explains_what_the_bot_answers_in_this_chat(
     assert "Here you need no command: a headline or a link is enough." in private.splitlines()
 
 
+@pytest.mark.parametrize("mentions", [True, False])
+async def test_replies_are_promised_only_where_the_platform_tells_of_them(
+    bot: Bot, mentions: bool
+) -> None:
+    await bot.set_up(listening=Listening(mentions=mentions, replies=True, headlines=False))
+    for platform, promised in (("telegram", True), ("slack", False)):
+        place = replace(GROUP, platform=platform)
+        assert ("in reply to me" in await bot.told("/help", place=place)) is promised
+
+
 @pytest.mark.parametrize(
     ("listening", "expected"),
     [

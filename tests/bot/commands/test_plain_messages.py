@@ -21,11 +21,15 @@ from db.pool import Database
 from tests.bot.commands.test_find import engine_of
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 
+ABOUT = (
+    "I am a program that looks in old tweets for one that foretold the news. Send me a headline or"
+    " a link, here or in a group that you add me to."
+)
 NAMES = frozenset(name for command in standard_commands().commands for name in command.names)
 TALK = """
     hi|Hello!|hey there|good morning everyone|ok|okay thanks|thanks|Thank you so much!|lol|hahaha|
     how are you|hola|Hola, buen día|buenas tardes|muchas gracias|gracias!|jaja|
-    qué tal|¿cómo estás?|chau
+    qué tal|¿cómo estás?|chau|hellooo|HOLAAA??|graciasss!!|lol what|jaja qué|noooo
 """
 TALK += """|
     nice one|that is wrong|haha so true|Great bot|not funny|Really?! Wow
@@ -156,7 +160,6 @@ async def test_plain_request_for_help_is_answered_with_help(
         "any tweets about that?",
         "tell me a joke",
         "i asked you already",
-        "¿me oís?",
     ],
 )
 async def test_what_a_group_says_to_the_bot_that_is_no_headline_gets_a_hint(
@@ -293,6 +296,10 @@ async def test_a_remark_by_name_is_not_searched_for(bot: Bot, text: str) -> None
     [
         ("hi", "Hello! Send me a headline or a link; I look for old tweets that foretold it."),
         ("thanks!", "You are welcome. Send me another headline whenever you like."),
+        ("creepy", "Send me another headline whenever you like."),
+        ("that is wrong", "Send me another headline whenever you like."),
+        ("how do you work?", f"{ABOUT} /help lists what else I understand."),
+        ("¿me oís?", f"{ABOUT} /help lists what else I understand."),
         ("feeds list", "Commands begin with a slash: /feeds list"),
         ("stop posting here", "This does it: /unsubscribe"),
     ],
