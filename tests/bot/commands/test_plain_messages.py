@@ -166,7 +166,7 @@ async def test_what_a_group_says_to_the_bot_that_is_no_headline_gets_a_hint(
     bot: Bot, text: str
 ) -> None:
     said = await bot.say(text, place=GROUP)
-    assert (said.text or "").startswith("Send me a headline or a link;")
+    assert (said.text or "").endswith("/help lists what else I understand.")
     assert bot.engine.calls == []
 
 
