@@ -140,7 +140,7 @@ _FORMS_OF_TALK = (
         re.IGNORECASE,
     ),
     # Cries: "2015!! So late", "what??". People end news with "!!" as well.
-    re.compile(r"[!?]{2}(?=\W*\w)|\?[!?]|!\?"),
+    re.compile(r"[!?]{2}(?=\W{0,8}\w)|\?[!?]|!\?"),
 )
 # Points for talk, and for news.
 _TALK_POINTS, _SOFT_POINTS, _FAINT_POINTS = 6, 2, 1  # of a word
