@@ -17,7 +17,8 @@ def _restored() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
-    root.handlers[:], root.level = handlers, level
+    root.handlers[:] = handlers
+    root.setLevel(level)  # loggers remember what they were asked about until it is set so
 
 
 def fail_in(logger: logging.Logger) -> None:
