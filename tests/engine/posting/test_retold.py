@@ -151,11 +151,9 @@ async def model() -> AsyncIterator[ModelServer]:
         yield server
 
 
-async def compare(
-    comparer: StoryComparer, corpus: object = CORPUS, seconds: float = 60.0
-) -> object:
-    until = asyncio.get_running_loop().time() + seconds
-    return await comparer.compare(QUESTION, corpus, deadline=until, now=NOW)  # type: ignore[arg-type]
+async def compare(comparer: StoryComparer, seconds: float = 60.0) -> object:
+    deadline = asyncio.get_running_loop().time() + seconds
+    return await comparer.compare(QUESTION, CORPUS, deadline=deadline, now=NOW)
 
 
 async def test_the_same_question_is_asked_once(model: ModelServer) -> None:
@@ -192,8 +190,8 @@ async def test_what_was_once_told_the_same_stays_so_without_an_answer(model: Mod
         comparer = StoryComparer(client)
         await compare(comparer)
         model.retellings = failure(503)
-        until = asyncio.get_running_loop().time() + 60
-        recalled = await comparer.compare(later, CORPUS, deadline=until, now=NOW)
+        deadline = asyncio.get_running_loop().time() + 60
+        recalled = await comparer.compare(later, CORPUS, deadline=deadline, now=NOW)
     assert recalled == {203: 101, 101: 101}
 
 
