@@ -47,9 +47,8 @@ _ABOUT_THREAD = re.compile(r"(?:/\w+(?:\s+\d{1,3})?)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 SHORTCUT = "find_prophecy"
-_FEWEST_AFTER_NAME = (
-    2  # words after the first of a headline or a question; fewer are a wrong command
-)
+# Words after the first of a headline or a question: fewer are a wrong command.
+_FEWEST_AFTER_NAME = 2
 
 _UNNAMED_PLACES = {"directmessage", "privategroup"}
 

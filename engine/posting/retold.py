@@ -41,9 +41,8 @@ _LONGEST_READ = 16_000  # characters
 _LONGEST_ANSWER = 400  # tokens; a usual one has 20
 _CALL_SECONDS = 8.0
 _CALLS_AT_ONCE = 4
-_MOST_CALLS_PER_DAY = (
-    200  # calls of a process, for a sixth of a day's tokens as they are by default
-)
+# Of a process, for a sixth of a day's tokens as they are by default.
+_MOST_CALLS_PER_DAY = 200
 _MOST_KEPT = 1_000  # answers
 
 Key = TypeVar("Key")
